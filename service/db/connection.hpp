@@ -1,0 +1,79 @@
+// A connection to the primary and a transaction on it: the only way any other module reaches PostgreSQL.
+//
+// There is no function that takes SQL text: only named statements from sql/ run here (migrations have a door of
+// their own in migrator.cpp). Session settings go into the connection string, so a session without them cannot
+// exist; it always asks for a read-write server, so several hosts in the URL follow the primary. What a
+// transaction's correctness relies on is SET LOCAL by statement, because a transaction pooler drops options.
+//
+// Threads: a connection and its transaction belong to one thread at a time. The exceptions are `cancel()` and
+// nothing else. Errors: TransientError, InDoubtError, StatementError (errors.hpp).
+// Source: libpqxx 7.10 `connection`, `work`; PostgreSQL "Connection Strings", "Client Connection Defaults".
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "db/errors.hpp"
+#include "db/statement.hpp"
+#include "db/values.hpp"
+
+namespace oncepay::db {
+
+struct ConnectionSettings {
+  std::string url;  // postgresql://… or key=value; may hold a password: never log it
+  std::string application_name = "oncepay";
+  std::chrono::milliseconds connect_timeout{3000};     // rounded up to whole seconds (libpq)
+  std::chrono::milliseconds statement_timeout{10000};  // 0 = none
+  std::chrono::milliseconds lock_timeout{1000};        // 0 = none
+  std::chrono::milliseconds idle_in_transaction_timeout{15000};
+  std::chrono::milliseconds tcp_user_timeout{10000};  // unacknowledged bytes: the network is gone
+};
+
+// Throws TransientError(connection_lost | out_of_capacity | read_only) when it cannot be opened now, StatementError
+// when the server refuses it for good (28xxx authentication, 3D000 no such database).
+class Connection {
+ public:
+  explicit Connection(const ConnectionSettings& settings);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // False once the session is gone or not known to be clean: destroy the object then. A rollback that was not
+  // acknowledged makes it unusable.
+  [[nodiscard]] bool usable() const;
+  [[nodiscard]] int backend_pid() const;
+  [[nodiscard]] int server_version() const;  // 150018 is 15.18
+
+ private:
+  friend class Transaction;
+  friend class Migrator;
+  struct Session;
+  std::unique_ptr<Session> session_;
+};
+
+enum class Access { read_write, read_only };
+
+// BEGIN at construction; without commit() it is rolled back at destruction. READ COMMITTED.
+class Transaction {
+ public:
+  explicit Transaction(Connection& connection, Access access = Access::read_write);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  // Prepared on first use per connection under the statement's name.
+  Rows run(const Statement& statement, const Params& params = {});
+
+  // Returns only after the server acknowledged with tag COMMIT. Throws InDoubtError when COMMIT was sent and its
+  // outcome is not known, TransientError or StatementError when the server said that it rolled back.
+  void commit();
+
+ private:
+  Connection& connection_;
+  struct Work;
+  std::unique_ptr<Work> work_;
+};
+
+}  // namespace oncepay::db
