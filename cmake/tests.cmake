@@ -1,0 +1,70 @@
+# The test binaries and how ctest calls them.
+#
+#   tests/<module>/**/*_test.cpp  -> oncepay_tests          units and engine, linked with the modules
+#   tests/process/**/*_test.cpp   -> oncepay_process_tests  the real binary, over sockets
+#   tests/fault/**/*_test.cpp     -> oncepay_fault_tests    processes and servers that die
+#
+# ctest sees one test per file, named after it. tests/support/*.cpp goes into each of the three; its main refuses a
+# filter that matches no case, so that a renamed file cannot pass by running nothing. The database comes from
+# TEST_DATABASE_URL in the environment: scripts/test sets it.
+find_package(doctest 2.4 REQUIRED)
+
+file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/support/*.cpp")
+file(GLOB_RECURSE all_test_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/*_test.cpp")
+set(all_test_names "")
+
+add_library(oncepay_test_support OBJECT EXCLUDE_FROM_ALL ${support_sources})
+target_include_directories(oncepay_test_support PUBLIC "${CMAKE_SOURCE_DIR}/tests")
+target_link_libraries(oncepay_test_support PRIVATE oncepay_options PUBLIC ${modules} doctest::doctest
+  httplib::httplib nlohmann_json::nlohmann_json libpqxx::pqxx)
+# doctest's macros are not written for all of our warnings.
+target_compile_options(oncepay_test_support PUBLIC -Wno-old-style-cast -Wno-null-dereference -Wno-duplicated-branches)
+
+# add_test_binary(NAME LABEL TIMEOUT seconds SOURCES file...)
+function(add_test_binary name label)
+  cmake_parse_arguments(binary "" "TIMEOUT" "SOURCES" ${ARGN})
+  if(NOT binary_SOURCES)
+    return()
+  endif()
+  add_executable(${name} ${binary_SOURCES})
+  target_link_libraries(${name} PRIVATE oncepay_options oncepay_test_support)
+  if(with_lto)
+    target_link_options(${name} PRIVATE -fno-lto)
+  endif()
+  foreach(source IN LISTS binary_SOURCES)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_SOURCE_DIR}/tests" OUTPUT_VARIABLE test_name)
+    string(REGEX REPLACE "_test\\.cpp$" "" test_name "${test_name}")
+    add_test(NAME ${test_name}
+      COMMAND ${name} --source-file=*/tests/${test_name}_test.cpp --no-intro --minimal=false
+      WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+    set(environment "TEST_SCRIPTS=${CMAKE_SOURCE_DIR}/scripts")
+    if(TARGET oncepay)
+      list(APPEND environment "TEST_ONCEPAY_BINARY=$<TARGET_FILE:oncepay>")
+    endif()
+    set_tests_properties(${test_name} PROPERTIES
+      LABELS ${label} TIMEOUT ${binary_TIMEOUT} ENVIRONMENT "${environment}")
+    list(APPEND all_test_names ${test_name})
+  endforeach()
+  if(TARGET oncepay)
+    add_dependencies(${name} oncepay)
+  endif()
+  set(all_test_names "${all_test_names}" PARENT_SCOPE)
+endfunction()
+
+set(process_sources ${all_test_sources})
+list(FILTER process_sources INCLUDE REGEX "/tests/process/")
+set(fault_sources ${all_test_sources})
+list(FILTER fault_sources INCLUDE REGEX "/tests/fault/")
+set(unit_sources ${all_test_sources})
+list(FILTER unit_sources EXCLUDE REGEX "/tests/(process|fault|fuzz|bench|support)/")
+
+add_test_binary(oncepay_tests unit TIMEOUT 180 SOURCES ${unit_sources})
+add_test_binary(oncepay_process_tests process TIMEOUT 240 SOURCES ${process_sources})
+add_test_binary(oncepay_fault_tests fault TIMEOUT 300 SOURCES ${fault_sources})
+
+# After a whole run each statement below sql/ must have been executed at least once. DEPENDS only orders.
+if(all_test_names)
+  add_test(NAME sql_coverage COMMAND "${CMAKE_SOURCE_DIR}/scripts/sql-coverage")
+  set_tests_properties(sql_coverage PROPERTIES DEPENDS "${all_test_names}" RUN_SERIAL ON TIMEOUT 60
+    SKIP_RETURN_CODE 77 LABELS coverage)
+endif()
