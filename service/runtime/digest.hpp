@@ -1,7 +1,8 @@
 // SHA-256, secret comparison and random bytes from OpenSSL.
 //
 // Deliberately not here: what is hashed and why (see once/fingerprint.hpp, access/api_key.hpp).
-// Threads: any; the digest context is per thread. Errors: std::runtime_error when OpenSSL fails (no entropy).
+// Threads: any; the digest context is per thread. Errors: std::runtime_error when OpenSSL fails (no
+// entropy).
 // Source: FIPS 180-4; OpenSSL 3 EVP_MD_fetch, RAND_bytes, CRYPTO_memcmp.
 #pragma once
 

@@ -1,12 +1,17 @@
-// Logs: one JSON object a line on stderr, in whole lines, from any thread.
+// Logs: one JSON object a line on stderr, in whole lines, from any thread. The only home of spdlog.
 //
-// Every line has "time" (UTC, microseconds), "level", "msg" and then the given fields. Text is escaped as JSON and
-// invalid UTF-8 replaced, so that no input can forge a line. What must not be logged (idempotency keys, API keys,
+// Every line has "time" (UTC, microseconds), "level", "msg" and then the given fields. Text is
+// escaped as JSON, invalid UTF-8 replaced by U+FFFD and long text cut, so that no input can forge a
+// line, steer a terminal or fill a disk. What must not be logged (idempotency keys, API keys,
 // request text, URLs with passwords) is the caller's duty: log `short_hash(key)` instead.
 //
-// Threads: any; a line is one write(2).
+// Threads: any; a line is one write(2). A line that cannot be written is lost: nobody waits for it.
+// Source: RFC 8259 section 7; Unicode 15, 3.9 "U+FFFD Substitution of Maximal Subparts".
 #pragma once
 
+#include <unistd.h>
+
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -24,17 +29,20 @@ struct LogField {
 
   LogField(std::string_view field, std::string_view text) : name(field), value(text) {}
   LogField(std::string_view field, const char* text) : name(field), value(std::string_view(text)) {}
-  LogField(std::string_view field, const std::string& text) : name(field), value(std::string_view(text)) {}
+  LogField(std::string_view field, const std::string& text)
+      : name(field), value(std::string_view(text)) {}
   LogField(std::string_view field, bool yes) : name(field), value(yes) {}
   LogField(std::string_view field, double number) : name(field), value(number) {}
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  LogField(std::string_view field, T number) : name(field), value(static_cast<std::int64_t>(number)) {}
+  requires(!std::same_as<T, bool>) LogField(std::string_view field, T number)
+      : name(field), value(static_cast<std::int64_t>(number)) {}
 };
 
 class Log {
  public:
-  explicit Log(LogLevel level);
+  static constexpr std::size_t text_bytes_max = 4096;  // of one field; the rest is cut
+
+  explicit Log(LogLevel level, int descriptor = STDERR_FILENO);
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;

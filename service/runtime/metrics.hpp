@@ -1,6 +1,7 @@
 // Counters, gauges and histograms, and their Prometheus text. The only home of prometheus-cpp.
 //
-// Label values come from fixed sets (problem types, step names), never from clients: cardinality is bounded.
+// Label values come from fixed sets (problem types, step names), never from clients: cardinality is
+// bounded.
 // Threads: any. Handles live as long as Metrics does.
 // Source: Prometheus "Metric and label naming", "Text-based format".
 #pragma once
