@@ -1,13 +1,17 @@
-// A connection to the primary and a transaction on it: the only way any other module reaches PostgreSQL.
+// A connection to the primary and a transaction on it: the only way any other module reaches
+// PostgreSQL.
 //
-// There is no function that takes SQL text: only named statements from sql/ run here (migrations have a door of
-// their own in migrator.cpp). Session settings go into the connection string, so a session without them cannot
-// exist; it always asks for a read-write server, so several hosts in the URL follow the primary. What a
-// transaction's correctness relies on is SET LOCAL by statement, because a transaction pooler drops options.
+// There is no function that takes SQL text: only named statements from sql/ run here (migrations
+// have a door of their own in migrations.cpp). Session settings go into the connection string, so a
+// session without them cannot exist; it always asks for a read-write server, so several hosts in
+// the URL follow the primary. What a transaction relies on (isolation, a commit that is on disk) is
+// said with each BEGIN, because a transaction pooler drops options.
 //
-// Threads: a connection and its transaction belong to one thread at a time. The exceptions are `cancel()` and
-// nothing else. Errors: TransientError, InDoubtError, StatementError (errors.hpp).
-// Source: libpqxx 7.10 `connection`, `work`; PostgreSQL "Connection Strings", "Client Connection Defaults".
+// Threads: a connection and its transaction belong to one thread at a time.
+// Errors: TransientError, InDoubtError, StatementError (errors.hpp); std::logic_error for a call
+// that makes no sense, such as COMMIT after a failed statement.
+// Source: libpqxx 7.10; PostgreSQL "Database Connection Control Functions", "Client Connection
+// Defaults".
 #pragma once
 
 #include <chrono>
@@ -24,15 +28,20 @@ namespace oncepay::db {
 struct ConnectionSettings {
   std::string url;  // postgresql://… or key=value; may hold a password: never log it
   std::string application_name = "oncepay";
-  std::chrono::milliseconds connect_timeout{3000};     // rounded up to whole seconds (libpq)
+  std::chrono::milliseconds connect_timeout{3000};     // of each host; rounded up to whole seconds
   std::chrono::milliseconds statement_timeout{10000};  // 0 = none
   std::chrono::milliseconds lock_timeout{1000};        // 0 = none
   std::chrono::milliseconds idle_in_transaction_timeout{15000};
   std::chrono::milliseconds tcp_user_timeout{10000};  // unacknowledged bytes: the network is gone
 };
 
-// Throws TransientError(connection_lost | out_of_capacity | read_only) when it cannot be opened now, StatementError
-// when the server refuses it for good (28xxx authentication, 3D000 no such database).
+// Whether it can be read as a connection URL or string. Says nothing about a server.
+bool is_connection_url(const std::string& url);
+
+// Throws TransientError(connection_lost | out_of_capacity | read_only) when it cannot be opened
+// now, StatementError when the server refuses it for good (28xxx authentication, 3D000 no such
+// database, 0A000 a server older than PostgreSQL 15 or an encoding other than UTF8, 08001 an
+// unreadable URL).
 class Connection {
  public:
   explicit Connection(const ConnectionSettings& settings);
@@ -40,15 +49,15 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // False once the session is gone or not known to be clean: destroy the object then. A rollback that was not
-  // acknowledged makes it unusable.
+  // False once the session is gone, not known to be clean, or on a server that is no primary any
+  // more: destroy the object then. A session that died unnoticed is found out by its next
+  // statement.
   [[nodiscard]] bool usable() const;
   [[nodiscard]] int backend_pid() const;
   [[nodiscard]] int server_version() const;  // 150018 is 15.18
 
  private:
   friend class Transaction;
-  friend class Migrator;
   struct Session;
   std::unique_ptr<Session> session_;
 };
@@ -63,14 +72,20 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  // Prepared on first use per connection under the statement's name.
+  // Prepared on first use per connection under the statement's name. After an error the transaction
+  // can only be destroyed.
   Rows run(const Statement& statement, const Params& params = {});
 
-  // Returns only after the server acknowledged with tag COMMIT. Throws InDoubtError when COMMIT was sent and its
-  // outcome is not known, TransientError or StatementError when the server said that it rolled back.
+  // Returns only after the server acknowledged the COMMIT of a transaction that had not failed.
+  // Throws InDoubtError when COMMIT was sent and its outcome is not known, TransientError or
+  // StatementError when it is certain that nothing was committed.
   void commit();
 
  private:
+  friend class Migrator;
+  // A whole migration, of several statements.
+  void run_migration_text(std::string_view text);
+
   Connection& connection_;
   struct Work;
   std::unique_ptr<Work> work_;

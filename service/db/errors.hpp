@@ -1,12 +1,13 @@
 // What can go wrong between us and PostgreSQL, named by what the caller does next.
 //
-// libpqxx's exceptions and SQLSTATEs are translated here and nowhere else. No message carries row values,
-// SQL text, host names or passwords: what() may be logged, but is never sent to a client.
+// libpqxx's exceptions and SQLSTATEs are translated here and nowhere else. No message carries row
+// values, SQL text, host names or passwords: what() may be logged, but is never sent to a client.
 // Source: PostgreSQL, Appendix A "PostgreSQL Error Codes".
 #pragma once
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace oncepay::db {
 
@@ -22,7 +23,8 @@ enum class TransientReason {
 
 std::string_view name_of(TransientReason reason);
 
-// The transaction was rolled back (or never began). Running it again, bounded and with a pause, is right.
+// The transaction was rolled back (or never began). Running it again, bounded and with a pause, is
+// right.
 class TransientError : public std::runtime_error {
  public:
   TransientError(TransientReason reason, const std::string& what);
@@ -32,14 +34,16 @@ class TransientError : public std::runtime_error {
   TransientReason reason_;
 };
 
-// COMMIT was sent and its outcome is unknown: ask the key on a new connection, never run blindly again.
+// COMMIT was sent and its outcome is unknown: ask the key on a new connection, never run blindly
+// again.
 class InDoubtError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The database refused a statement for what it says: data, constraint, privilege, syntax. The transaction is
-// rolled back; running it again gives the same. Carries SQLSTATE and constraint name, never values.
+// The database refused a statement for what it says: data, constraint, privilege, syntax. The
+// transaction is rolled back; running it again gives the same. Carries SQLSTATE and constraint
+// name, never values.
 class StatementError : public std::runtime_error {
  public:
   StatementError(std::string sqlstate, std::string constraint, const std::string& what);

@@ -1,12 +1,13 @@
 // Forward-only migrations, applied under a lock by whoever comes first.
 //
-// `up` takes an advisory lock, creates the bookkeeping table inside it, compares what was applied with what this
-// binary holds, and applies each pending migration in a transaction of its own together with its row in
-// schema_migrations. DDL runs with a lock_timeout and is tried again with a pause, so that a waiting
-// ACCESS EXCLUSIVE lock never blocks payments for longer than that. Checksums ignore line ends and a BOM.
+// `up` takes an advisory lock, creates the bookkeeping table inside it, compares what was applied
+// with what this binary holds, and applies each pending migration in a transaction of its own
+// together with its row in schema_migrations. DDL runs with a lock_timeout and is tried again with
+// a pause, so that a waiting ACCESS EXCLUSIVE lock never blocks payments for longer than that.
+// Checksums ignore line ends and a BOM.
 //
-// Threads: one at a time per Connection. Errors: SchemaError says which migration and what to do; nothing has
-// been changed by the migration that it names. db errors pass.
+// Threads: one at a time per Connection. Errors: SchemaError says which migration and what to do;
+// nothing has been changed by the migration that it names. db errors pass.
 // Source: PostgreSQL "Advisory Locks", "Explicit Locking".
 #pragma once
 
@@ -57,12 +58,13 @@ class Migrator {
 
   Migrator(Connection& connection, std::span<const Migration> known, Settings settings);
 
-  // Known migrations and what the database says of them; never writes. A database without bookkeeping
-  // table has applied none.
+  // Known migrations and what the database says of them; never writes. A database without
+  // bookkeeping table has applied none.
   std::vector<MigrationStatus> status();
 
-  // Applies what is pending, in order, and calls `applied` after each. Returns how many. Throws SchemaError when
-  // an applied migration is changed, missing here, or newer than this binary: then nothing is applied.
+  // Applies what is pending, in order, and calls `applied` after each. Returns how many. Throws
+  // SchemaError when an applied migration is changed, missing here, or newer than this binary: then
+  // nothing is applied.
   int up(const std::function<void(const Migration&)>& applied);
 
   // Throws SchemaError unless applied and known migrations are equal in number, order and checksum.

@@ -1,13 +1,17 @@
 // A bounded pool of connections for reads: balances, lists, keys, API keys.
 //
-// The lanes do not use it: each lane owns its connection. A borrowed connection goes back only if it is usable;
-// after a read_only error all idle ones are dropped (they point to a demoted primary).
+// The lanes do not use it: each lane owns its connection. A borrowed connection goes back only if
+// it is usable; when one turns out to be lost or on a demoted primary, all idle ones are dropped
+// with it, since the same event met them. While the database cannot be reached, attempts to connect
+// are spaced by a growing, jittered pause of at most a second, and calls in between fail at once: a
+// database that comes back is not met by a crowd, and nobody waits for what just failed.
 //
 // Threads: any. Waiting for a free connection is bounded by `wait`.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -19,24 +23,34 @@ namespace oncepay::db {
 
 class Pool {
  public:
+  // Opens nothing yet.
   Pool(ConnectionSettings settings, std::size_t connections_max, std::chrono::milliseconds wait);
 
-  // Runs `work` in one transaction and commits it. A connection that turns out to be dead before anything was
-  // read is replaced once (idle connections die with a failover); otherwise errors pass. Throws
-  // TransientError(out_of_capacity) when no connection came free in time.
+  // Runs `work` in one transaction and commits it. A connection that is found dead at BEGIN is
+  // replaced once (idle connections die with a failover); otherwise errors pass, and `work` is
+  // never run twice. Throws TransientError(out_of_capacity) when no connection came free in time.
   void run(Access access, const std::function<void(Transaction&)>& work);
 
  private:
-  std::unique_ptr<Connection> borrow();
+  class Loan;
+  using Clock = std::chrono::steady_clock;
+
+  // A free connection if there is one, else a new one; `was_idle` says which.
+  std::unique_ptr<Connection> borrow(bool& was_idle);
+  std::unique_ptr<Connection> open();
   void give_back(std::unique_ptr<Connection> connection);
+  void drop_idle();
 
   ConnectionSettings settings_;
   std::size_t connections_max_;
   std::chrono::milliseconds wait_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards all below
   std::condition_variable returned_;
   std::vector<std::unique_ptr<Connection>> idle_;
-  std::size_t open_ = 0;
+  std::size_t open_ = 0;   // idle, lent, or being opened
+  unsigned failures_ = 0;  // to connect, in a row
+  Clock::time_point not_before_{};
+  TransientReason last_failure_ = TransientReason::connection_lost;
 };
 
 }  // namespace oncepay::db

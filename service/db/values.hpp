@@ -1,8 +1,8 @@
 // Parameters in and rows out of a named statement, without libpqxx in the caller's sight.
 //
-// Text is bound as given and must hold no NUL (libpq would cut it there): append() throws std::logic_error,
-// because such text has to be refused as a request long before. Arrays are bound as array literals for
-// `unnest($1::text[])` and friends.
+// Text is bound as given and must hold no NUL (libpq would cut it there): append() throws
+// std::logic_error, because such text has to be refused as a request long before. Arrays are bound
+// as array literals for `unnest($1::text[])` and friends.
 //
 // Threads: plain values, one thread at a time.
 // Source: PostgreSQL, "Array Input and Output Syntax", "Binary Data Types" (hex format).
@@ -55,8 +55,8 @@ class Params {
   std::vector<std::optional<std::string>> texts_;
 };
 
-// The rows a statement returned; cheap to copy. Asking for a NULL or a column that is not there, or a text that
-// is no number, throws std::logic_error: the statement and its reader disagree.
+// The rows a statement returned; cheap to copy. Asking for a NULL or a column that is not there, or
+// a text that is no number, throws std::logic_error: the statement and its reader disagree.
 class Rows {
  public:
   struct Data;

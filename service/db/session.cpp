@@ -1,0 +1,140 @@
+#include "db/session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <pqxx/nontransaction>
+#include <vector>
+
+#include "db/translate.hpp"
+
+namespace oncepay::db {
+namespace {
+
+constexpr int server_version_min = 150000;
+
+struct FreeOptions {
+  void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
+};
+using ParsedUrl = std::unique_ptr<PQconninfoOption, FreeOptions>;
+
+// What libpq says of a URL it cannot read may quote a part of it, a password for instance: it is
+// dropped.
+ParsedUrl parse_url(const std::string& url) {
+  char* complaint = nullptr;
+  ParsedUrl parsed(PQconninfoParse(url.c_str(), &complaint));
+  if (complaint != nullptr) PQfreemem(complaint);
+  return parsed;
+}
+
+std::string session_options(const ConnectionSettings& settings) {
+  const auto parsed = parse_url(settings.url);
+  if (!parsed) throw StatementError("08001", {}, "the database URL cannot be read");
+  std::string options;
+  for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
+    if (std::string_view(option->keyword) == "options" && option->val != nullptr) {
+      options = option->val;
+    }
+  }
+  const auto add = [&options](std::string_view name, const std::string& value) {
+    options.append(" -c ").append(name).append("=").append(value);
+  };
+  add("statement_timeout", std::to_string(settings.statement_timeout.count()));
+  add("lock_timeout", std::to_string(settings.lock_timeout.count()));
+  add("idle_in_transaction_session_timeout",
+      std::to_string(settings.idle_in_transaction_timeout.count()));
+  add("TimeZone", "UTC");
+  add("DateStyle", "ISO");
+  add("bytea_output", "hex");
+  add("standard_conforming_strings", "on");
+  // Compiling a plan takes longer than any statement here runs.
+  add("jit", "off");
+  return options;
+}
+
+PGconn* open_session(const ConnectionSettings& settings) {
+  const std::string options = session_options(settings);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(settings.connect_timeout);
+  const std::string connect_timeout = std::to_string(seconds.count());
+  const std::string tcp_user_timeout = std::to_string(settings.tcp_user_timeout.count());
+  // Whatever stands before `dbname` can be overridden by the URL, whatever stands after it cannot.
+  const std::vector<std::pair<const char*, const char*>> keywords{
+      {"application_name", settings.application_name.c_str()},
+      {"connect_timeout", connect_timeout.c_str()},
+      {"keepalives", "1"},
+      {"keepalives_idle", "10"},
+      {"keepalives_interval", "5"},
+      {"keepalives_count", "3"},
+      {"tcp_user_timeout", tcp_user_timeout.c_str()},
+      {"dbname", settings.url.c_str()},
+      {"client_encoding", "UTF8"},
+      {"target_session_attrs", "read-write"},
+      {"options", options.c_str()},
+  };
+  std::vector<const char*> names;
+  std::vector<const char*> values;
+  for (const auto& [name, value] : keywords) {
+    names.push_back(name);
+    values.push_back(value);
+  }
+  names.push_back(nullptr);
+  values.push_back(nullptr);
+  const int expand_dbname = 1;
+  PGconn* raw = PQconnectdbParams(names.data(), values.data(), expand_dbname);
+  if (raw == nullptr) throw std::bad_alloc();
+  if (PQstatus(raw) != CONNECTION_OK) {
+    const std::string words = PQerrorMessage(raw);
+    PQfinish(raw);
+    throw_connect_failure(words);
+  }
+  return raw;
+}
+
+}  // namespace
+
+bool is_connection_url(const std::string& url) {
+  return !url.empty() && url.find('\0') == std::string::npos && parse_url(url) != nullptr &&
+         (url.find("://") != std::string::npos || url.find('=') != std::string::npos);
+}
+
+Connection::Session::Session(const ConnectionSettings& settings)
+    : raw(open_session(settings)), connection(pqxx::connection::seize_raw_connection(raw)) {
+  connection.set_verbosity(
+      pqxx::error_verbosity::verbose);  // names the constraint: errors.cpp reads it
+  connection.set_notice_handler([this](pqxx::zview notice) {
+    if (notice.find("SyncRepWaitForLSN") != std::string_view::npos) {
+      replication_wait_cancelled = true;
+    }
+  });
+  refuse_unfit_server();
+  pin_synchronous_commit();
+}
+
+void Connection::Session::refuse_unfit_server() const {
+  if (PQserverVersion(raw) < server_version_min) {
+    throw StatementError("0A000", {}, "the database server is older than PostgreSQL 15");
+  }
+  const char* encoding = PQparameterStatus(raw, "server_encoding");
+  if (encoding == nullptr || std::string_view(encoding) != "UTF8") {
+    throw StatementError("0A000", {}, "the database's encoding is not UTF8");
+  }
+}
+
+// A payment is answered when its COMMIT is acknowledged, so an acknowledgement has to mean that it
+// is on disk. Any level but `off` says so and is the operator's choice. It is set with each BEGIN,
+// in the same round trip, because a reload of the server's settings or a pooler may change it under
+// a session.
+void Connection::Session::pin_synchronous_commit() {
+  std::string level;
+  try {
+    pqxx::nontransaction work(connection);
+    level = work.exec("SHOW synchronous_commit")[0][0].c_str();
+  } catch (const std::exception&) {
+    throw_statement_failure("SHOW synchronous_commit", connected());
+  }
+  if (level == "off") level = "on";
+  begin_read_write =
+      "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit TO " + level;
+}
+
+}  // namespace oncepay::db

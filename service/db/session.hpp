@@ -1,0 +1,40 @@
+// What stands behind Connection: the libpq session, and what is known about it.
+//
+// Private to db. libpq opens the session, because only there several hosts, each with its own time
+// limit, and settings that a URL cannot override come together; libpqxx runs everything after that.
+// `raw` stays valid for as long as `connection`, which owns it.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <pqxx/connection>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "db/connection.hpp"
+
+namespace oncepay::db {
+
+struct Connection::Session {
+  explicit Session(const ConnectionSettings& settings);
+
+  [[nodiscard]] bool connected() const { return PQstatus(raw) == CONNECTION_OK; }
+  [[nodiscard]] PGTransactionStatusType transaction_status() const {
+    return PQtransactionStatus(raw);
+  }
+
+  PGconn* raw;
+  pqxx::connection connection;
+  std::set<std::string, std::less<>> prepared;
+  std::string begin_read_write;
+  bool unusable = false;
+  // The server gave up waiting for its synchronous standby: committed here, not known to be safe.
+  bool replication_wait_cancelled = false;
+
+ private:
+  void refuse_unfit_server() const;
+  void pin_synchronous_commit();
+};
+
+}  // namespace oncepay::db

@@ -1,0 +1,23 @@
+// From libpqxx's exceptions and libpq's words to the errors of errors.hpp; implemented in
+// errors.cpp, the one place that knows SQLSTATEs.
+//
+// Private to db. The functions are called inside a catch block and always throw; an exception that
+// is not the database's (std::bad_alloc, std::logic_error) passes unchanged, except out of COMMIT.
+#pragma once
+
+#include <string_view>
+
+namespace oncepay::db {
+
+// `context` names what ran, without values: "payments.lock_accounts", "BEGIN".
+// `connected`: whether the connection still stands after the failure.
+[[noreturn]] void throw_statement_failure(std::string_view context, bool connected);
+
+// For a COMMIT that was sent. Only an error that the server reported over a standing connection
+// proves that the transaction was rolled back; whatever else happened leaves it in doubt.
+[[noreturn]] void throw_commit_failure(bool connected);
+
+// `words` is what libpq says of a connection that could not be opened; it may name hosts.
+[[noreturn]] void throw_connect_failure(std::string_view words);
+
+}  // namespace oncepay::db
