@@ -1,5 +1,6 @@
 # What every script here starts with: where the checkout is, how to speak, how to become root.
-# Sourced, never run. Changes to the root of the checkout, so that a script may be started from anywhere.
+# Sourced, never run. Changes to the root of the checkout, so that a script may be started from
+# anywhere.
 set -euo pipefail
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
