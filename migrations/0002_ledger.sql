@@ -1,5 +1,6 @@
--- The books: accounts, the payments decided on them, and the transfers that moved money.
--- The tenant leads every key. Amounts are bigint minor units, at most 2^53 - 1 so that JSON holds them exactly.
+-- The books: accounts, the payments decided on them, and the transfers that moved money. The tenant
+-- leads every key. Amounts are bigint minor units, at most 2^53 - 1 so that JSON holds them
+-- exactly.
 
 CREATE TABLE accounts (
     tenant_id       uuid        NOT NULL,
@@ -17,7 +18,8 @@ CREATE TABLE accounts (
         CHECK (balance BETWEEN -9007199254740991 AND 9007199254740991),
     CONSTRAINT accounts_balance_floor CHECK (overdraft_limit IS NULL OR balance >= -overdraft_limit)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 1);
--- No index holds the balance and half of each page is left free: an UPDATE of the balance is a HOT update.
+-- No index holds the balance and half of each page is left free: an UPDATE of the balance is a HOT
+-- update.
 COMMENT ON TABLE accounts IS 'Accounts with their balance; overdraft_limit NULL means no floor';
 
 CREATE TABLE payments (
@@ -41,7 +43,8 @@ CREATE TABLE payments (
     CONSTRAINT payments_amount_range CHECK (amount BETWEEN 1 AND 9007199254740991),
     CONSTRAINT payments_two_accounts CHECK (source <> destination)
 );
--- A key may come again after its expiry, so this cannot be unique: uniqueness is idempotency_keys_pkey.
+-- A key may come again after its expiry, so this cannot be unique: uniqueness is
+-- idempotency_keys_pkey.
 CREATE INDEX payments_by_key ON payments (tenant_id, idempotency_key, id);
 CREATE INDEX payments_by_source ON payments (tenant_id, source, id);
 CREATE INDEX payments_by_destination ON payments (tenant_id, destination, id);
@@ -63,7 +66,8 @@ CREATE TABLE transfers (
     CONSTRAINT transfers_amount_range CHECK (amount BETWEEN 1 AND 9007199254740991),
     CONSTRAINT transfers_two_accounts CHECK (debit_account <> credit_account)
 );
--- Ids are given while both accounts are locked, so for one account they rise in the order of its balances.
+-- Ids are given while both accounts are locked, so for one account they rise in the order of its
+-- balances.
 CREATE INDEX transfers_by_debit ON transfers (tenant_id, debit_account, id);
 CREATE INDEX transfers_by_credit ON transfers (tenant_id, credit_account, id);
 COMMENT ON TABLE transfers IS 'Append-only: one row debits one account and credits another by the same amount';

@@ -48,6 +48,19 @@ struct Transaction::Work {
   bool ended = false;
 };
 
+namespace {
+
+std::string_view begin_of(Access access, std::string_view read_write) {
+  switch (access) {
+    case Access::read_write: return read_write;
+    case Access::read_only: return "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY";
+    case Access::snapshot: return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+  }
+  throw std::logic_error("access");
+}
+
+}  // namespace
+
 Transaction::Transaction(Connection& connection, Access access) : connection_(connection) {
   Connection::Session& session = *connection_.session_;
   if (!connection_.usable()) {
@@ -55,9 +68,7 @@ Transaction::Transaction(Connection& connection, Access access) : connection_(co
   }
   work_ = std::make_unique<Work>(session);
   try {
-    work_->work.exec(access == Access::read_write
-                         ? std::string_view(session.begin_read_write)
-                         : "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY");
+    work_->work.exec(begin_of(access, session.begin_read_write));
   } catch (const std::exception&) {
     session.unusable = true;
     throw_statement_failure("BEGIN", session.connected());

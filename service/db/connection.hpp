@@ -62,9 +62,11 @@ class Connection {
   std::unique_ptr<Session> session_;
 };
 
-enum class Access { read_write, read_only };
+// snapshot: read-only, and all statements see the same moment (REPEATABLE READ).
+enum class Access { read_write, read_only, snapshot };
 
-// BEGIN at construction; without commit() it is rolled back at destruction. READ COMMITTED.
+// BEGIN at construction; without commit() it is rolled back at destruction. READ COMMITTED, unless
+// it is a snapshot.
 class Transaction {
  public:
   explicit Transaction(Connection& connection, Access access = Access::read_write);

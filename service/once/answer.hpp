@@ -1,7 +1,7 @@
 // The answer to an operation: what is stored under its key and replayed byte for byte.
 //
-// Only what describes the operation is here. What describes one exchange (Date, X-Request-Id, the replay mark)
-// is added by the edge each time and never stored.
+// Only what describes the operation is here. What describes one exchange (Date, X-Request-Id, the
+// replay mark) is added by the edge each time and never stored.
 #pragma once
 
 #include <optional>

@@ -1,11 +1,12 @@
 // The engine: runs an executor exactly once for a key, however often and wherever it is asked to.
 //
-// submit() looks into the map of keys in flight on this instance and puts new operations into a bounded queue;
-// lanes take all that is queued and run it as one transaction (lane.hpp tells how). The database is the only
-// arbiter between instances: the map merely answers early what would otherwise wait.
+// submit() looks into the map of keys in flight on this instance and puts new operations into a
+// bounded queue; lanes take all that is queued and run it as one transaction (lane.hpp tells how).
+// The database is the only arbiter between instances: the map merely answers early what would
+// otherwise wait.
 //
-// Threads: submit() and look_up() from any; a completion is called exactly once, from a lane, from the deadline
-// thread, or from within submit() itself, and must neither block nor throw.
+// Threads: submit() and look_up() from any; a completion is called exactly once, from a lane, from
+// the deadline thread, or from within submit() itself, and must neither block nor throw.
 #pragma once
 
 #include <chrono>
@@ -44,14 +45,15 @@ struct Answered {  // 12 first answer, or 8 replay
 struct NotDone {  // 11 refused by the executor; the key is free
   Answer answer;
 };
-struct Mismatch {  // 7 the key belongs to another request
+struct Mismatch {           // 7 the key belongs to another request
   std::string resource_id;  // of the first one; empty while it has none
 };
-struct InProgress {};      // 9 the same request is running
-struct Overloaded {};      // 10 the queue is full; nothing was claimed
-struct Unavailable {};     // 10 draining, or the database is away; nothing was claimed
-struct Failed {};          // 13 a fault of ours; rolled back, the key is free
-struct OutcomeUnknown {};  // 14 the commit's outcome could not be learnt in time: ask with the same key
+struct InProgress {};   // 9 the same request is running
+struct Overloaded {};   // 10 the queue is full; nothing was claimed
+struct Unavailable {};  // 10 draining, or the database is away; nothing was claimed
+struct Failed {};       // 13 a fault of ours; rolled back, the key is free
+struct OutcomeUnknown {
+};  // 14 the commit's outcome could not be learnt in time: ask with the same key
 
 using Resolution = std::variant<Answered, NotDone, Mismatch, InProgress, Overloaded, Unavailable,
                                 Failed, OutcomeUnknown>;
@@ -64,16 +66,17 @@ struct EngineSettings {
   std::size_t queue_operations_max = 8192;  // one tenant holds at most half of it
   std::size_t waiters_max = 8192;           // calls that wait for another call's answer
   std::chrono::seconds retention{86'400};
-  std::chrono::milliseconds answer_deadline{15'000};  // then OutcomeUnknown, while the operation goes on
+  std::chrono::milliseconds answer_deadline{
+      15'000};  // then OutcomeUnknown, while the operation goes on
   std::chrono::milliseconds commit_resolve_deadline{10'000};
 };
 
 // What the state of a key is, for those who ask without executing anything.
 struct KeyState {
   bool completed;
-  std::string resource_id;      // empty if none
-  int answer_status;            // 0 while processing
-  std::int64_t created_at_us;   // since 1970, database's clock
+  std::string resource_id;       // empty if none
+  int answer_status;             // 0 while processing
+  std::int64_t created_at_us;    // since 1970, database's clock
   std::int64_t completed_at_us;  // 0 while processing
   std::int64_t expires_at_us;
 };
@@ -85,11 +88,12 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // `wait`: how long to wait for the answer when the same request is already running; 0 = InProgress at once.
+  // `wait`: how long to wait for the answer when the same request is already running; 0 =
+  // InProgress at once.
   void submit(Operation operation, std::chrono::milliseconds wait, Completion done);
 
-  // What the database knows about this request's key: a replay, a mismatch or in progress; nothing when the key is
-  // free. Executes nothing. Blocks for a round trip; db errors pass.
+  // What the database knows about this request's key: a replay, a mismatch or in progress; nothing
+  // when the key is free. Executes nothing. Blocks for a round trip; db errors pass.
   std::optional<Resolution> look_up(const Operation& operation);
 
   // Nothing when the key is absent or past its expiry. Blocks for a round trip; db errors pass.

@@ -1,11 +1,12 @@
 // An executor: what a batch calls between its claims and its settlement.
 //
-// `once` runs an executor exactly once for a key and knows nothing of what it does. The executor runs inside the
-// batch's transaction, decides every claimed operation and writes its effects; whatever it writes commits together
-// with the claims and the answers, or not at all. It never talks to anything but this transaction.
+// `once` runs an executor exactly once for a key and knows nothing of what it does. The executor
+// runs inside the batch's transaction, decides every claimed operation and writes its effects;
+// whatever it writes commits together with the claims and the answers, or not at all. It never
+// talks to anything but this transaction.
 //
-// Lock order, so that no two batches can deadlock: all keys come first (sorted, by `once`), then each executor in
-// the order of its rank, each locking its rows sorted by primary key.
+// Lock order, so that no two batches can deadlock: all keys come first (sorted, by `once`), then
+// each executor in the order of its rank, each locking its rows sorted by primary key.
 //
 // Threads: execute() is called by several lanes at once, each with a transaction of its own.
 #pragma once
@@ -23,7 +24,8 @@
 
 namespace oncepay::once {
 
-// What an executor is to do; each executor has its own kind and gets back what was submitted with it.
+// What an executor is to do; each executor has its own kind and gets back what was submitted with
+// it.
 class Payload {
  public:
   virtual ~Payload() = default;
@@ -54,9 +56,9 @@ class Executor {
   // In which order the executors of one batch run: lower first, never equal.
   [[nodiscard]] virtual int rank() const = 0;
 
-  // One decision for each claim, in the order of the claims, which is the order of arrival. `now_us` is the
-  // transaction's time by the database's clock, microseconds since 1970. Throws db errors, after which the
-  // transaction is over, and std::logic_error for a bug.
+  // One decision for each claim, in the order of the claims, which is the order of arrival.
+  // `now_us` is the transaction's time by the database's clock, microseconds since 1970. Throws db
+  // errors, after which the transaction is over, and std::logic_error for a bug.
   virtual std::vector<Decision> execute(db::Transaction& transaction, std::span<const Claim> claims,
                                         std::int64_t now_us) = 0;
 };

@@ -1,8 +1,8 @@
 // The fingerprint: tells whether two requests under one key are the same request.
 //
-// Version 1 is SHA-256 over method, path and the canonical JSON of the body, each with its length in front. The
-// version is stored with the digest: a later release computes the version it finds. Making the canonical body is
-// the caller's part (http/canonical_json.hpp).
+// Version 1 is SHA-256 over method, path and the canonical JSON of the body, each with its length
+// in front. The version is stored with the digest: a later release computes the version it finds.
+// Making the canonical body is the caller's part (http/canonical_json.hpp).
 //
 // Threads: pure functions.
 #pragma once

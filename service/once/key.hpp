@@ -1,10 +1,12 @@
-// The idempotency key: the client's name for one intended operation, read from the raw bytes of its header field.
+// The idempotency key: the client's name for one intended operation, read from the raw bytes of its
+// header field.
 //
-// Accepted are an RFC 9651 string (`"abc"`) and the bare value (`abc`); both name the same key. Parameters after
-// the string are refused: a key that silently means something else is worse than an error. Nothing is
-// percent-decoded. Counting the fields (exactly one) is the caller's part.
+// Accepted are an RFC 9651 string (`"abc"`) and the bare value (`abc`); both name the same key.
+// Parameters after the string are refused: a key that silently means something else is worse than
+// an error. Nothing is percent-decoded. Counting the fields (exactly one) is the caller's part.
 //
-// Threads: pure functions. Source: RFC 9651 section 3.3.3; draft-ietf-httpapi-idempotency-key-header.
+// Threads: pure functions. Source: RFC 9651 section 3.3.3;
+// draft-ietf-httpapi-idempotency-key-header.
 #pragma once
 
 #include <cstddef>

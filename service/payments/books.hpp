@@ -1,7 +1,7 @@
 // The business objects as they are read and answered, and the reads themselves.
 //
-// Reads run on the primary in a transaction of the caller's; they lock nothing. Lists are newest first with a
-// keyset cursor, so pages stay stable while new rows come in.
+// Reads run on the primary in a transaction of the caller's; they lock nothing. Lists are newest
+// first with a keyset cursor, so pages stay stable while new rows come in.
 //
 // Threads: one transaction, one thread. db errors pass.
 #pragma once
@@ -18,8 +18,8 @@ namespace oncepay::payments {
 enum class PaymentStatus { succeeded, declined };
 enum class DeclineReason { insufficient_funds, balance_limit };
 
-std::string_view name_of(PaymentStatus status);    // "succeeded", "declined"
-std::string_view name_of(DeclineReason reason);    // "insufficient-funds", "balance-limit"
+std::string_view name_of(PaymentStatus status);  // "succeeded", "declined"
+std::string_view name_of(DeclineReason reason);  // "insufficient-funds", "balance-limit"
 
 struct Payment {
   std::string id;  // UUIDv7
@@ -69,7 +69,7 @@ std::optional<Account> find_account(db::Transaction& transaction, const std::str
                                     const std::string& id);
 // `before_id`: only entries older than this one.
 std::vector<Entry> list_entries(db::Transaction& transaction, const std::string& tenant_id,
-                                const std::string& account_id, std::optional<std::int64_t> before_id,
-                                int limit);
+                                const std::string& account_id,
+                                std::optional<std::int64_t> before_id, int limit);
 
 }  // namespace oncepay::payments

@@ -1,10 +1,12 @@
-// The executors of the books: payments and the opening of accounts, each for a whole batch at a time.
+// The executors of the books: payments and the opening of accounts, each for a whole batch at a
+// time.
 //
-// They lock the accounts of the batch in the order of their primary key, let the Ledger decide in memory, and write
-// the result with one set-based statement. What an answer looks like is not known here: the caller brings the
-// functions that render it.
+// They lock the accounts of the batch in the order of their primary key, let the Ledger decide in
+// memory, and write the result with one set-based statement. What an answer looks like is not known
+// here: the caller brings the functions that render it.
 //
-// Threads: several lanes call execute() at once, each with its own transaction; renderers must allow that.
+// Threads: several lanes call execute() at once, each with its own transaction; renderers must
+// allow that.
 #pragma once
 
 #include <functional>
@@ -27,7 +29,7 @@ struct Refusal {
 };
 
 struct Renderers {
-  std::function<once::Answer(const Payment&)> payment;  // 201
+  std::function<once::Answer(const Payment&)> payment;                                // 201
   std::function<once::Answer(const Payment&, std::string_view request_id)> declined;  // 402
   std::function<once::Answer(const Account&)> account;                                // 201
   std::function<once::Answer(const std::vector<Refusal>&, std::string_view request_id)> refused;

@@ -13,7 +13,8 @@
 
 namespace oncepay::payments {
 
-inline constexpr std::int64_t amount_max = 9'007'199'254'740'991;  // 2^53 - 1: exact in every JSON reader
+inline constexpr std::int64_t amount_max =
+    9'007'199'254'740'991;  // 2^53 - 1: exact in every JSON reader
 
 // 1 to 64 of A-Z a-z 0-9 : . _ -
 bool is_account_id(std::string_view text);

@@ -1,0 +1,248 @@
+#include "once/batch.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "once/stored_key.hpp"
+#include "sql/statements.hpp"
+
+namespace oncepay::once {
+
+namespace {
+
+// How often keys are claimed in one transaction: more than twice takes other instances that claim
+// and expire the same key between our statements.
+constexpr int claim_rounds_max = 5;
+
+using Indices = std::vector<std::size_t>;
+
+class Batch {
+ public:
+  Batch(db::Transaction& transaction, std::span<const PendingPtr> operations,
+        std::chrono::seconds retention)
+      : transaction_(transaction),
+        operations_(operations),
+        retention_(retention),
+        resolutions_(operations.size()) {}
+
+  void claim();
+  void decide();
+  void complete();
+  [[nodiscard]] std::vector<PendingPtr> won_operations() const;
+  std::vector<Resolution> take_resolutions();
+
+ private:
+  [[nodiscard]] const Operation& operation(std::size_t index) const {
+    return operations_[index]->operation;
+  }
+  Indices insert(const Indices& wanted);
+  Indices judge_stored(const Indices& lost);
+  void remove_ended(const Indices& ended);
+  void check_rows(std::size_t written, std::size_t expected, const char* what) const;
+
+  db::Transaction& transaction_;
+  std::span<const PendingPtr> operations_;
+  std::chrono::seconds retention_;
+  std::vector<std::optional<Resolution>> resolutions_;
+  Indices won_;  // operations whose claim is ours, in the order of arrival
+  std::vector<std::optional<Decision>> decisions_;
+  std::int64_t now_us_ = 0;
+};
+
+void Batch::claim() {
+  Indices wanted(operations_.size());
+  std::iota(wanted.begin(), wanted.end(), 0);
+  std::sort(wanted.begin(), wanted.end(), [this](std::size_t a, std::size_t b) {
+    const auto order = operation(a).tenant_id.compare(operation(b).tenant_id);
+    return order != 0 ? order < 0 : operation(a).key < operation(b).key;
+  });
+  for (int round = 0; round < claim_rounds_max && !wanted.empty(); ++round) {
+    const Indices lost = insert(wanted);
+    wanted = lost.empty() ? Indices{} : judge_stored(lost);
+  }
+  // Others keep taking and leaving these keys: for the client that is a request in progress.
+  for (const std::size_t index : wanted) resolutions_[index] = InProgress{};
+  std::sort(won_.begin(), won_.end());
+}
+
+// Claims the wanted keys, which are sorted; returns those that have a row already.
+Indices Batch::insert(const Indices& wanted) {
+  db::Array tenants, keys, fingerprints;
+  for (const std::size_t index : wanted) {
+    tenants.add(operation(index).tenant_id);
+    keys.add(operation(index).key);
+    fingerprints.add_bytes(operation(index).fingerprint);
+  }
+  const db::Rows rows = transaction_.run(sql::once::claim_keys,
+                                         db::Params()
+                                             .add(tenants)
+                                             .add(keys)
+                                             .add(fingerprints)
+                                             .add(fingerprint_version_current)
+                                             .add(static_cast<std::int64_t>(retention_.count())));
+  // Rows come back in the order in which they were inserted: a subsequence of the wanted keys.
+  Indices lost;
+  std::size_t row = 0;
+  for (const std::size_t index : wanted) {
+    if (row < rows.size() && rows.text(row, 0) == operation(index).tenant_id &&
+        rows.text(row, 1) == operation(index).key) {
+      now_us_ = rows.number(row, 2);
+      won_.push_back(index);
+      ++row;
+    } else {
+      lost.push_back(index);
+    }
+  }
+  check_rows(rows.size(), row, "claims returned out of order");
+  return lost;
+}
+
+// Resolves what the rows of lost keys decide; returns the keys that may be claimed again.
+Indices Batch::judge_stored(const Indices& lost) {
+  db::Array tenants, keys;
+  for (const std::size_t index : lost) {
+    tenants.add(operation(index).tenant_id);
+    keys.add(operation(index).key);
+  }
+  const db::Rows rows = transaction_.run(sql::once::read_keys, db::Params().add(tenants).add(keys));
+  Indices ended;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    StoredKey stored = read_stored_key(rows, row);
+    const std::size_t index = lost.at(stored.index);
+    auto resolution = judge(stored, operation(index));
+    if (!resolution) {
+      ended.push_back(index);
+      continue;
+    }
+    // A commit of ours that was in doubt is not a replay to the one who waits for it.
+    auto* answered = std::get_if<Answered>(&*resolution);
+    const std::string& ours = operations_[index]->attempted_resource_id;
+    if (answered != nullptr && !ours.empty() && answered->answer.resource_id == ours) {
+      answered->replayed = false;
+    }
+    resolutions_[index] = std::move(resolution);
+  }
+  if (!ended.empty()) remove_ended(ended);
+  Indices again;
+  std::copy_if(lost.begin(), lost.end(), std::back_inserter(again),
+               [this](std::size_t index) { return !resolutions_[index].has_value(); });
+  return again;
+}
+
+void Batch::remove_ended(const Indices& ended) {
+  db::Array tenants, keys;
+  for (const std::size_t index : ended) {
+    tenants.add(operation(index).tenant_id);
+    keys.add(operation(index).key);
+  }
+  transaction_.run(sql::once::remove_ended_keys, db::Params().add(tenants).add(keys));
+}
+
+void Batch::decide() {
+  std::map<int, std::pair<Executor*, Indices>> by_rank;
+  for (const std::size_t index : won_) {
+    Executor* const executor = operation(index).executor;
+    auto& [known, indices] = by_rank[executor->rank()];
+    if (known != nullptr && known != executor) throw std::logic_error("two executors of one rank");
+    known = executor;
+    indices.push_back(index);
+  }
+  decisions_.resize(operations_.size());
+  for (auto& [rank, group] : by_rank) {
+    auto& [executor, indices] = group;
+    std::vector<Claim> claims;
+    claims.reserve(indices.size());
+    for (const std::size_t index : indices) {
+      const Operation& claimed = operation(index);
+      claims.push_back({claimed.tenant_id, claimed.key, *claimed.payload});
+    }
+    auto decisions = executor->execute(transaction_, claims, now_us_);
+    check_rows(decisions.size(), claims.size(), "decisions");
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      decisions_[indices[i]] = std::move(decisions[i]);
+    }
+  }
+}
+
+void Batch::complete() {
+  db::Array tenants, keys, statuses, types, locations, bodies, resources;
+  db::Array refused_tenants, refused_keys;
+  for (const std::size_t index : won_) {
+    const Operation& claimed = operation(index);
+    if (auto* decided = std::get_if<Decided>(&*decisions_[index])) {
+      Answer& answer = decided->answer;
+      tenants.add(claimed.tenant_id);
+      keys.add(claimed.key);
+      statuses.add(std::int64_t{answer.status});
+      types.add(answer.content_type);
+      answer.location ? locations.add(*answer.location) : locations.add_null();
+      bodies.add_bytes(answer.body);
+      answer.resource_id.empty() ? resources.add_null() : resources.add(answer.resource_id);
+      operations_[index]->attempted_resource_id = answer.resource_id;
+      resolutions_[index] = Answered{std::move(answer), false};
+    } else {
+      refused_tenants.add(claimed.tenant_id);
+      refused_keys.add(claimed.key);
+      resolutions_[index] = NotDone{std::move(std::get<Refused>(*decisions_[index]).answer)};
+    }
+  }
+  if (keys.size() > 0) {
+    const db::Rows rows = transaction_.run(
+        sql::once::complete_keys,
+        db::Params().add(tenants).add(keys).add(statuses).add(types).add(locations).add(bodies).add(
+            resources));
+    check_rows(rows.affected(), keys.size(), "keys completed");
+  }
+  if (refused_keys.size() > 0) {
+    const db::Rows rows = transaction_.run(sql::once::release_keys,
+                                           db::Params().add(refused_tenants).add(refused_keys));
+    check_rows(rows.affected(), refused_keys.size(), "keys released");
+  }
+}
+
+void Batch::check_rows(std::size_t written, std::size_t expected, const char* what) const {
+  if (written != expected) throw std::logic_error(std::string(what) + ": not as many as claimed");
+}
+
+std::vector<PendingPtr> Batch::won_operations() const {
+  std::vector<PendingPtr> operations;
+  operations.reserve(won_.size());
+  for (const std::size_t index : won_) operations.push_back(operations_[index]);
+  return operations;
+}
+
+std::vector<Resolution> Batch::take_resolutions() {
+  std::vector<Resolution> taken;
+  taken.reserve(resolutions_.size());
+  for (auto& resolution : resolutions_) taken.push_back(std::move(resolution.value()));
+  return taken;
+}
+
+}  // namespace
+
+BatchResult run_batch(db::Connection& connection, std::span<const PendingPtr> operations,
+                      std::chrono::seconds retention, const OnClaimed& on_claimed) {
+  using Clock = std::chrono::steady_clock;
+  BatchResult result;
+  const auto began = Clock::now();
+  db::Transaction transaction(connection);
+  Batch batch(transaction, operations, retention);
+  batch.claim();
+  on_claimed(batch.won_operations());
+  const auto claimed = Clock::now();
+  batch.decide();
+  const auto decided = Clock::now();
+  batch.complete();
+  const auto completed = Clock::now();
+  transaction.commit();
+  result.times = {claimed - began, decided - claimed, completed - decided,
+                  Clock::now() - completed};
+  result.resolutions = batch.take_resolutions();
+  return result;
+}
+
+}  // namespace oncepay::once

@@ -1,0 +1,48 @@
+// One batch of operations in one transaction: claim, decide, complete, commit.
+//
+//   claim     INSERT … ON CONFLICT DO NOTHING on all keys, sorted. Rows that come back are ours to
+//             decide. The others are read: a live row is a replay, a mismatch or in progress; a row
+//             that is past its life is removed and claimed again in this transaction; a row that
+//             vanished meanwhile is claimed again, a few times.
+//   decide    each executor gets its claims in the order of arrival and writes its effects.
+//   complete  answers are stored under their keys; refused operations give their claim back.
+//   commit    only then does anybody hear of it.
+//
+// A claim is the only right to decide: every number of rows written is checked against the number
+// of claims, and a difference rolls everything back.
+//
+// Threads: one, that of the connection. Errors: db errors pass and mean that the transaction is
+// over; after an InDoubtError run the same operations again: the keys tell.
+// Source: PostgreSQL "INSERT", "Transaction Isolation" (READ COMMITTED).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "db/connection.hpp"
+#include "once/in_flight.hpp"
+
+namespace oncepay::once {
+
+struct BatchTimes {
+  std::chrono::nanoseconds claim{0};
+  std::chrono::nanoseconds decide{0};
+  std::chrono::nanoseconds complete{0};
+  std::chrono::nanoseconds commit{0};
+};
+
+struct BatchResult {
+  std::vector<Resolution> resolutions;  // one for each operation, in the order given
+  BatchTimes times;
+};
+
+// `on_claimed` hears which operations hold their claim before they are executed.
+using OnClaimed = std::function<void(std::span<const PendingPtr>)>;
+
+// No two operations of a batch may have the same key.
+BatchResult run_batch(db::Connection& connection, std::span<const PendingPtr> operations,
+                      std::chrono::seconds retention, const OnClaimed& on_claimed);
+
+}  // namespace oncepay::once

@@ -1,0 +1,66 @@
+// Cleanup: removes keys that are past their expiry, in bounded batches.
+//
+// Correctness does not need it: a key past its expiry counts as absent whether cleanup has come by
+// or not. Each batch is a transaction of its own; at most one cleaner is effective at a time,
+// whoever runs it (the thread inside `serve`, `oncepay cleanup`, another instance). Only the
+// database's clock decides what is expired.
+//
+// Threads: run_cleanup() uses the connection it is given; CleanupThread owns one. Errors:
+// run_cleanup() lets db errors pass; what was removed before stays removed. The thread logs and
+// counts them and goes on.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include "db/connection.hpp"
+#include "runtime/log.hpp"
+#include "runtime/metrics.hpp"
+
+namespace oncepay::once {
+
+struct CleanupSettings {
+  std::int64_t batch_size = 1'000;          // rows a transaction
+  std::optional<std::int64_t> batches_max;  // nothing = until no full batch is left
+  std::chrono::milliseconds pause{50};      // between batches, for everybody else
+  bool dry_run = false;                     // count, remove nothing
+};
+
+struct CleanupRun {
+  std::int64_t deleted = 0;
+  std::int64_t batches = 0;
+  std::int64_t remaining = 0;  // expired and still there
+  std::chrono::milliseconds duration{0};
+  bool had_turn = true;  // false: somebody else is cleaning
+};
+
+CleanupRun run_cleanup(db::Connection& connection, const CleanupSettings& settings,
+                       std::stop_token stop);
+
+class CleanupThread {
+ public:
+  struct Settings {
+    db::ConnectionSettings database;
+    CleanupSettings run;
+    std::chrono::milliseconds interval{60'000};
+    int jitter_percent = 10;  // of the interval, either way
+  };
+  CleanupThread(Settings settings, runtime::Log& log, runtime::Metrics& metrics);
+  ~CleanupThread();  // stops within one batch
+
+ private:
+  struct Counts;
+  void work(std::stop_token stop);
+  void run_once(std::unique_ptr<db::Connection>& connection, std::stop_token stop);
+
+  Settings settings_;
+  runtime::Log& log_;
+  std::unique_ptr<Counts> counts_;
+  std::jthread thread_;
+};
+
+}  // namespace oncepay::once

@@ -1,0 +1,28 @@
+// What the engine counts. Names follow Prometheus conventions: base units, `_total` for counters.
+#pragma once
+
+#include "runtime/metrics.hpp"
+
+namespace oncepay::once {
+
+struct EngineMetrics {
+  explicit EngineMetrics(runtime::Metrics& metrics);
+
+  runtime::Counter batches;
+  runtime::Counter operations;
+  runtime::Counter retried;       // batches run again after a serialization failure or a deadlock
+  runtime::Counter in_doubt;      // COMMITs whose outcome had to be learnt from the keys
+  runtime::Counter one_by_one;    // batches that were taken apart
+  runtime::Counter aside;         // batches that waited too long for a lock
+  runtime::Counter failed;        // operations that ended with a fault of ours
+  runtime::Histogram batch_size;  // operations
+  runtime::Histogram claim_seconds;
+  runtime::Histogram decide_seconds;
+  runtime::Histogram complete_seconds;
+  runtime::Histogram commit_seconds;
+  runtime::Gauge lanes_connected;
+  runtime::Gauge queue_operations;
+  runtime::Gauge in_flight;
+};
+
+}  // namespace oncepay::once

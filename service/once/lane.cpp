@@ -1,0 +1,250 @@
+#include "once/lane.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "once/batch.hpp"
+#include "runtime/pause.hpp"
+#include "sql/statements.hpp"
+
+namespace oncepay::once {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr int attempts_max = 6;  // of a batch that met a serialization failure
+constexpr milliseconds reconnect_patience{
+    1'000};  // how long a batch waits for the database to come back
+constexpr milliseconds ping_interval{1'000};  // of an idle lane
+constexpr milliseconds pause_max{500};
+
+}  // namespace
+
+// How far one batch has come in its attempts.
+struct Lane::Attempt {
+  int count = 0;
+  bool in_doubt = false;  // a COMMIT was sent whose outcome is not known yet
+  SteadyTime lost_since{};
+  SteadyTime resolve_until{};
+};
+
+Lane::Lane(LaneShared& shared, LaneKind kind)
+    : shared_(shared), kind_(kind), random_(std::random_device{}()) {}
+
+void Lane::run(std::stop_token stop) {
+  if (kind_ == LaneKind::aside) {
+    run_aside(std::move(stop));
+  } else {
+    run_batches(std::move(stop));
+  }
+  disconnect();
+}
+
+void Lane::run_batches(std::stop_token stop) {
+  int failures = 0;
+  while (!stop.stop_requested()) {
+    if (!connect(stop)) {
+      if (shared_.lanes_connected == 0) {
+        for (const auto& pending : shared_.queue.take_all()) {
+          shared_.in_flight.finish(pending, Unavailable{});
+        }
+      }
+      pause(failures++, stop);
+      continue;
+    }
+    failures = 0;
+    auto batch = shared_.queue.take(shared_.settings.batch_operations_max, ping_interval, stop);
+    if (batch.empty()) {
+      if (!stop.stop_requested() && !ping()) disconnect();
+      continue;
+    }
+    process(std::move(batch), stop);
+  }
+}
+
+void Lane::run_aside(std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    PendingPtr pending = shared_.aside.take(ping_interval, stop);
+    if (pending) process({std::move(pending)}, stop);
+  }
+}
+
+bool Lane::connect(std::stop_token stop) {
+  if (connection_ && connection_->usable()) return true;
+  disconnect();
+  if (stop.stop_requested()) return false;
+  try {
+    connection_ = std::make_unique<db::Connection>(shared_.settings.database);
+  } catch (const db::TransientError& error) {
+    shared_.log.warning("lane cannot connect", {{"reason", name_of(error.reason())}});
+    return false;
+  } catch (const db::StatementError& error) {
+    shared_.log.error("lane cannot connect", {{"sqlstate", error.sqlstate()}});
+    return false;
+  }
+  if (kind_ == LaneKind::batches) {
+    counted_ = true;
+    shared_.metrics.lanes_connected.set(++shared_.lanes_connected);
+  }
+  return true;
+}
+
+void Lane::disconnect() {
+  connection_.reset();
+  if (counted_) shared_.metrics.lanes_connected.set(--shared_.lanes_connected);
+  counted_ = false;
+}
+
+// Finds out while nobody waits that the session died or that the primary was demoted.
+bool Lane::ping() {
+  try {
+    db::Transaction transaction(*connection_);
+    const bool writable = transaction.run(sql::once::ping).flag(0, 0);
+    transaction.commit();
+    return writable;
+  } catch (const std::runtime_error&) {
+    return false;  // whatever it was: the next attempt to connect says more
+  }
+}
+
+// Doubles with each attempt, jittered so that lanes and instances do not come back in step.
+void Lane::pause(int attempt, std::stop_token stop) {
+  const auto longest = std::min(pause_max, milliseconds(4) * (1 << std::min(attempt, 10)));
+  std::uniform_int_distribution<milliseconds::rep> time(longest.count() / 2, longest.count());
+  runtime::pause(milliseconds(time(random_)), stop);
+}
+
+void Lane::process(std::vector<PendingPtr> batch, std::stop_token stop) {
+  Attempt attempt;
+  while (!try_once(batch, attempt, stop)) {
+    if (stop.stop_requested()) return give_up(batch, attempt);
+    pause(attempt.count++, stop);
+  }
+}
+
+// True when the batch is off our hands: answered, given up, or passed on.
+bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std::stop_token stop) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!connect(stop)) {
+    if (attempt.lost_since == SteadyTime{}) attempt.lost_since = now;
+    const auto until =
+        attempt.in_doubt ? attempt.resolve_until : attempt.lost_since + reconnect_patience;
+    if (now < until) return false;
+    give_up(batch, attempt);
+    return true;
+  }
+  try {
+    auto result = run_batch(*connection_, batch, shared_.settings.retention,
+                            [this](auto claimed) { shared_.in_flight.claimed(claimed); });
+    observe(batch.size(), result.times);
+    if (kind_ == LaneKind::aside) shared_.aside.forget(batch.front()->map_key);
+    shared_.in_flight.finish(batch, std::move(result.resolutions));
+    return true;
+  } catch (const db::InDoubtError&) {
+    shared_.metrics.in_doubt.add();
+    shared_.log.warning("commit in doubt", {{"operations", batch.size()}});
+    disconnect();
+    if (!attempt.in_doubt) attempt.resolve_until = now + shared_.settings.commit_resolve_deadline;
+    attempt.in_doubt = true;
+    return false;
+  } catch (const db::TransientError& error) {
+    return after_transient(batch, error, attempt) == Next::leave;
+  } catch (const db::StatementError& error) {
+    shared_.log.error("statement refused", {{"sqlstate", error.sqlstate()},
+                                            {"constraint", error.constraint()},
+                                            {"operations", batch.size()}});
+  } catch (const std::logic_error& error) {
+    shared_.log.error("fault in a batch", {{"what", error.what()}, {"operations", batch.size()}});
+  }
+  if (attempt.in_doubt) {
+    give_up(batch, attempt);
+  } else if (batch.size() > 1) {
+    one_by_one(batch, stop);
+  } else {
+    shared_.metrics.failed.add();
+    shared_.in_flight.finish(batch.front(), Failed{});
+  }
+  return true;
+}
+
+Lane::Next Lane::after_transient(const std::vector<PendingPtr>& batch,
+                                 const db::TransientError& error, Attempt& attempt) {
+  const auto now = std::chrono::steady_clock::now();
+  if (attempt.in_doubt && now < attempt.resolve_until) {
+    if (!connection_->usable()) disconnect();
+    return Next::again;
+  }
+  switch (error.reason()) {
+    case db::TransientReason::serialization:
+      if (attempt.count + 1 >= attempts_max) break;
+      shared_.metrics.retried.add();
+      return Next::again;
+    case db::TransientReason::lock_timeout:
+      return after_lock_timeout(batch, attempt);
+    case db::TransientReason::connection_lost:
+    case db::TransientReason::read_only:
+      disconnect();
+      if (attempt.lost_since == SteadyTime{}) attempt.lost_since = now;
+      if (now < attempt.lost_since + reconnect_patience) return Next::again;
+      break;
+    case db::TransientReason::cancelled:
+    case db::TransientReason::out_of_capacity:
+      if (!connection_->usable()) disconnect();
+      break;
+  }
+  shared_.log.warning("batch given up",
+                      {{"reason", name_of(error.reason())}, {"operations", batch.size()}});
+  give_up(batch, attempt);
+  return Next::leave;
+}
+
+Lane::Next Lane::after_lock_timeout(const std::vector<PendingPtr>& batch, Attempt& attempt) {
+  if (attempt.in_doubt) {  // the old backend still holds our claims, and the time is over
+    give_up(batch, attempt);
+    return Next::leave;
+  }
+  if (kind_ == LaneKind::batches) {
+    shared_.metrics.aside.add();
+    shared_.log.warning("batch waited too long for a lock", {{"operations", batch.size()}});
+    shared_.aside.push_suspects(batch);
+    return Next::leave;
+  }
+  const auto& pending = batch.front();
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  // Somebody asked to wait for the answer and still has time: it goes to the end of the line.
+  if (now < pending->wait_until && shared_.aside.push_stuck(pending)) return Next::leave;
+  shared_.aside.remember(pending->map_key);
+  shared_.in_flight.finish(pending, InProgress{});
+  return Next::leave;
+}
+
+void Lane::one_by_one(const std::vector<PendingPtr>& batch, std::stop_token stop) {
+  shared_.metrics.one_by_one.add();
+  for (const auto& pending : batch) process({pending}, stop);
+}
+
+// Nothing was committed, unless a COMMIT is in doubt.
+void Lane::give_up(const std::vector<PendingPtr>& batch, const Attempt& attempt) {
+  const Resolution resolution =
+      attempt.in_doubt ? Resolution(OutcomeUnknown{}) : Resolution(Unavailable{});
+  shared_.in_flight.finish(batch, std::vector<Resolution>(batch.size(), resolution));
+}
+
+void Lane::observe(std::size_t operations, const BatchTimes& times) {
+  const auto seconds = [](std::chrono::nanoseconds time) {
+    return std::chrono::duration<double>(time).count();
+  };
+  EngineMetrics& metrics = shared_.metrics;
+  metrics.batches.add();
+  metrics.operations.add(static_cast<double>(operations));
+  metrics.batch_size.observe(static_cast<double>(operations));
+  metrics.claim_seconds.observe(seconds(times.claim));
+  metrics.decide_seconds.observe(seconds(times.decide));
+  metrics.complete_seconds.observe(seconds(times.complete));
+  metrics.commit_seconds.observe(seconds(times.commit));
+}
+
+}  // namespace oncepay::once

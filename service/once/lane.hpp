@@ -1,0 +1,113 @@
+// A lane: a thread with its own connection that runs batches, and what it does when one goes wrong.
+//
+// What happens next, by kind of error:
+//   serialization, deadlock     the whole batch again, bounded, with a jittered pause
+//   lock time-out               the batch leaves the lane: its operations run alone, in the aside
+//                               lane, so that one key that another instance is stuck on does not
+//                               slow everybody else down
+//   any other database error,   the operations one by one, so that only the guilty one fails
+//   or a bug
+//   connection lost before      a new connection, and again
+//   COMMIT was sent
+//   connection lost in COMMIT   in doubt: a new connection, and the same operations again. Their
+//                               claims wait for the old backend if it is still committing.
+//                               Conflict: the stored answers are the truth. No conflict: nothing
+//                               was committed, and this run is the first.
+// Nothing is answered before its COMMIT was acknowledged or its row was read.
+//
+// Threads: each lane is one; Lane objects are made and destroyed by the engine.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "db/connection.hpp"
+#include "once/engine_metrics.hpp"
+#include "once/in_flight.hpp"
+#include "once/queue.hpp"
+#include "runtime/log.hpp"
+
+namespace oncepay::once {
+
+// Where operations go that made a lane wait: they run one at a time on a connection of their own. A
+// key that made somebody wait is remembered, so that its next requests come here at once instead of
+// through a batch.
+class AsideQueue {
+ public:
+  explicit AsideQueue(std::size_t stuck_max) : stuck_max_(stuck_max) {}
+
+  // Operations of a batch that had to wait: most of them are innocent.
+  void push_suspects(std::span<const PendingPtr> batch);
+  // An operation whose own key made it wait; false when too many wait already.
+  bool push_stuck(PendingPtr pending);
+  // A remembered key goes aside: false = not remembered, or no room.
+  [[nodiscard]] bool remembers(const std::string& map_key);
+  void remember(const std::string& map_key);
+  void forget(const std::string& map_key);
+
+  PendingPtr take(std::chrono::milliseconds patience, std::stop_token stop);
+  std::vector<PendingPtr> take_all();
+
+ private:
+  void remember_locked(const std::string& map_key);
+
+  std::size_t stuck_max_;
+  std::mutex mutex_;
+  std::condition_variable_any pushed_;
+  std::deque<PendingPtr> suspects_;
+  std::deque<PendingPtr> stuck_;
+  std::unordered_map<std::string, SteadyTime> remembered_;
+};
+
+// What all lanes of an engine share; lives longer than they do.
+struct LaneShared {
+  const EngineSettings& settings;
+  Queue& queue;
+  AsideQueue& aside;
+  InFlight& in_flight;
+  runtime::Log& log;
+  EngineMetrics& metrics;
+  std::atomic<int> lanes_connected{0};
+};
+
+enum class LaneKind { batches, aside };
+
+class Lane {
+ public:
+  Lane(LaneShared& shared, LaneKind kind);
+
+  // Until `stop`; the batch in hand is finished first.
+  void run(std::stop_token stop);
+
+ private:
+  enum class Next { again, leave };
+  struct Attempt;
+
+  bool connect(std::stop_token stop);
+  void disconnect();
+  bool ping();
+  void pause(int attempt, std::stop_token stop);
+  void run_batches(std::stop_token stop);
+  void run_aside(std::stop_token stop);
+  void process(std::vector<PendingPtr> batch, std::stop_token stop);
+  void one_by_one(const std::vector<PendingPtr>& batch, std::stop_token stop);
+  bool try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std::stop_token stop);
+  Next after_transient(const std::vector<PendingPtr>& batch, const db::TransientError& error,
+                       Attempt& attempt);
+  Next after_lock_timeout(const std::vector<PendingPtr>& batch, Attempt& attempt);
+  void give_up(const std::vector<PendingPtr>& batch, const Attempt& attempt);
+  void observe(std::size_t operations, const struct BatchTimes& times);
+
+  LaneShared& shared_;
+  LaneKind kind_;
+  std::unique_ptr<db::Connection> connection_;
+  bool counted_ = false;  // in lanes_connected
+  std::minstd_rand random_;
+};
+
+}  // namespace oncepay::once

@@ -1,0 +1,54 @@
+// The bounded queue in front of the lanes, fair over tenants.
+//
+// Operations of one tenant keep their order of arrival. A batch takes one operation from each
+// tenant in turn, so one tenant's flood delays the others by one batch at most; and no tenant holds
+// more than half of the queue.
+//
+// Threads: any.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "once/in_flight.hpp"
+
+namespace oncepay::once {
+
+class Queue {
+ public:
+  explicit Queue(std::size_t operations_max) : operations_max_(operations_max) {}
+
+  // False when the queue, or the tenant's half of it, is full.
+  bool push(PendingPtr pending);
+
+  // Waits until there is something, `patience` is over, or `stop`; takes all that is queued up to
+  // `count_max`.
+  std::vector<PendingPtr> take(std::size_t count_max, std::chrono::milliseconds patience,
+                               std::stop_token stop);
+  std::vector<PendingPtr> take_all();
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  struct Tenant {
+    std::string id;
+    std::deque<PendingPtr> operations;
+  };
+  std::vector<PendingPtr> take_locked(std::size_t count_max);
+
+  std::size_t operations_max_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any pushed_;
+  std::list<Tenant> tenants_;  // those with something queued; the next one to serve is in front
+  std::unordered_map<std::string, std::list<Tenant>::iterator> by_id_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace oncepay::once

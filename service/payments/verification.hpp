@@ -1,0 +1,30 @@
+// Checks the books against themselves and the keys against the books, in one snapshot.
+//
+// What must always hold: balances of a currency add up to zero, each balance is the sum of its
+// entries, each entry continues the one before, no balance is under its floor, every payment has
+// the transfers that its status says, and every completed key has the one payment that it was
+// answered with.
+//
+// Threads: one per Connection. Errors: db errors pass. Reads only; payments go on meanwhile.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string_view>
+
+#include "db/connection.hpp"
+
+namespace oncepay::payments {
+
+struct Violation {
+  std::string_view rule;  // "currency-sums", "balances", "entries", "floors", "transfers", "keys"
+  std::string_view tenant_id;
+  std::string_view subject;  // a currency, an account, a payment id, or the hash of a key
+  std::string_view found;
+};
+
+// Calls `report` for each violation; returns how many there were.
+std::size_t verify_books(db::Connection& connection,
+                         const std::function<void(const Violation&)>& report);
+
+}  // namespace oncepay::payments
