@@ -16,7 +16,7 @@ set(all_test_names "")
 add_library(oncepay_test_support OBJECT EXCLUDE_FROM_ALL ${support_sources})
 target_include_directories(oncepay_test_support PUBLIC "${CMAKE_SOURCE_DIR}/tests")
 target_link_libraries(oncepay_test_support PRIVATE oncepay_options PUBLIC ${modules} doctest::doctest
-  httplib::httplib nlohmann_json::nlohmann_json libpqxx::pqxx)
+  nlohmann_json::nlohmann_json pqxx)
 # doctest's macros are not written for all of our warnings.
 target_compile_options(oncepay_test_support PUBLIC -Wno-old-style-cast -Wno-null-dereference -Wno-duplicated-branches)
 
@@ -61,6 +61,42 @@ list(FILTER unit_sources EXCLUDE REGEX "/tests/(process|fault|fuzz|bench|support
 add_test_binary(oncepay_tests unit TIMEOUT 180 SOURCES ${unit_sources})
 add_test_binary(oncepay_process_tests process TIMEOUT 240 SOURCES ${process_sources})
 add_test_binary(oncepay_fault_tests fault TIMEOUT 300 SOURCES ${fault_sources})
+
+# tests/fuzz/<name>_fuzz.cpp, over tests/fuzz/corpus/<name>/. With clang and ONCEPAY_FUZZ libFuzzer makes up inputs
+# (scripts/fuzz); otherwise ctest runs the target over its corpus.
+set(fuzz_libraries ${modules})
+if(ONCEPAY_FUZZ)
+  # What reads a client's bytes, and only that: clang 14 cannot read libpqxx's headers as gcc has configured them.
+  file(GLOB fuzzed_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/service/http/edge/*.cpp"
+    "${CMAKE_SOURCE_DIR}/service/http/json_*.cpp" "${CMAKE_SOURCE_DIR}/service/http/canonical_json.cpp"
+    "${CMAKE_SOURCE_DIR}/service/http/message.cpp" "${CMAKE_SOURCE_DIR}/service/once/key.cpp"
+    "${CMAKE_SOURCE_DIR}/service/runtime/*.cpp")
+  add_library(oncepay_fuzzed STATIC ${fuzzed_sources})
+  add_dependencies(oncepay_fuzzed version_info)
+  target_include_directories(oncepay_fuzzed PUBLIC "${CMAKE_SOURCE_DIR}/service" "${generated}")
+  target_link_libraries(oncepay_fuzzed PUBLIC Threads::Threads fmt::fmt spdlog::spdlog prometheus-cpp::core
+    nlohmann_json::nlohmann_json OpenSSL::SSL OpenSSL::Crypto)
+  set(fuzz_libraries oncepay_fuzzed)
+endif()
+file(GLOB fuzz_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp")
+foreach(source IN LISTS fuzz_sources)
+  cmake_path(GET source STEM target)
+  string(REGEX REPLACE "_fuzz$" "" name "${target}")
+  add_executable(${target} ${source})
+  target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/tests")
+  target_link_libraries(${target} PRIVATE oncepay_options ${fuzz_libraries})
+  if(with_lto)
+    target_link_options(${target} PRIVATE -fno-lto)
+  endif()
+  if(ONCEPAY_FUZZ)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${target} PRIVATE "${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cpp")
+    add_test(NAME fuzz/${name} COMMAND ${target} "${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name}")
+    set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 60)
+    list(APPEND all_test_names fuzz/${name})
+  endif()
+endforeach()
 
 # After a whole run each statement below sql/ must have been executed at least once. DEPENDS only orders.
 if(all_test_names)

@@ -1,5 +1,6 @@
 # Writes version_info.hpp, at each build, but touches it only when something changed:
-#   cmake -DSOURCE=<checkout> -DOUTPUT=<file> -DVERSION=<x.y.z> -DBUILD_TYPE=<type> -P version.cmake
+#   cmake -DSOURCE=<checkout> -DOUTPUT=<file> -DVERSION=<x.y.z> -DBUILD_TYPE=<type>
+#     [-DFALLBACK=<commit>] -P version.cmake
 cmake_minimum_required(VERSION 3.25)
 
 set(commit "")
@@ -11,6 +12,9 @@ if(git)
   if(failed)
     set(commit "")
   endif()
+endif()
+if(commit STREQUAL "")
+  set(commit "${FALLBACK}")
 endif()
 if(commit STREQUAL "")
   set(commit "unknown")

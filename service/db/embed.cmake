@@ -58,7 +58,7 @@ function(embed_statements)
       message(FATAL_ERROR "sql/${path}: holds no statement")
     endif()
     string(APPEND body "// sql/${path}\nnamespace ${module} {\n"
-      "inline constexpr db::Statement ${verb_noun}{\"${module}.${verb_noun}\",\n"
+      "inline constexpr ::oncepay::db::Statement ${verb_noun}{\"${module}.${verb_noun}\",\n"
       "R\"sql(/* ${module}.${verb_noun} */\n${text})sql\"};\n}\n\n")
     string(APPEND names "    ${module}::${verb_noun},\n")
   endforeach()
@@ -72,7 +72,7 @@ function(embed_statements)
 
 namespace oncepay::sql {
 
-${body}inline constexpr std::array<db::Statement, ${count}> all{{
+${body}inline constexpr std::array<::oncepay::db::Statement, ${count}> all{{
 ${names}}};
 
 }  // namespace oncepay::sql
