@@ -1,0 +1,217 @@
+#include "support/wire.hpp"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+
+namespace support {
+namespace {
+
+[[noreturn]] void fail(const char* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+void close_both(int& first, int& second) {
+  ::close(std::exchange(first, -1));
+  ::close(std::exchange(second, -1));
+}
+
+std::string receive(int socket) {
+  std::array<char, 65536> chunk;
+  const ssize_t size = ::recv(socket, chunk.data(), chunk.size(), 0);
+  return size <= 0 ? "" : std::string(chunk.data(), static_cast<std::size_t>(size));
+}
+
+bool send_all(int socket, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) {
+      return false;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+// COMMIT as a statement of its own, in a simple query or a parsed one; not the word inside another.
+bool holds_commit(const std::string& bytes) {
+  std::string lowered = bytes;
+  std::transform(lowered.begin(), lowered.end(), lowered.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::size_t at = lowered.find("commit");
+  return at != std::string::npos && at + 6 < lowered.size() && at > 0 &&
+         (lowered[at + 6] == '\0' || lowered[at + 6] == ';') &&
+         static_cast<unsigned char>(lowered[at - 1]) < ' ';
+}
+
+}  // namespace
+
+Wire::Wire(const Database& database)
+    : database_url_(database.url()), database_name_(database.name()), watcher_(database.url()) {
+  listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const any_address = reinterpret_cast<sockaddr*>(&address);
+  if (listener_ < 0 || ::bind(listener_, any_address, size) != 0 || ::listen(listener_, 64) != 0 ||
+      ::getsockname(listener_, any_address, &size) != 0) {
+    fail("wire");
+  }
+  port_ = ntohs(address.sin_port);
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+Wire::~Wire() {
+  thread_.request_stop();
+  thread_.join();
+  for (Pair& pair : pairs_) {
+    close_both(pair.service, pair.server);
+  }
+  ::close(listener_);
+}
+
+std::string Wire::url() const {
+  const std::string password = watcher_.password();
+  return "postgresql://" + watcher_.user() + (password.empty() ? "" : ":" + password) +
+         "@127.0.0.1:" + std::to_string(port_) + "/" + database_name_ +
+         "?sslmode=disable&gssencmode=disable";
+}
+
+void Wire::at_next_commit(Loss loss, Then then) {
+  then_ = then;
+  loss_ = loss;
+}
+
+void Wire::cut() { cut_ = true; }
+
+void Wire::mend() { cut_ = false; }
+
+int Wire::connect_to_server() const {
+  const std::string host = watcher_.host();
+  if (host.starts_with('/')) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = host + "/.s.PGSQL." + watcher_.port();
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    const int server = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+      return server;
+    }
+    ::close(server);
+    return -1;
+  }
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), watcher_.port().c_str(), &hints, &found) != 0) {
+    return -1;
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> release(found, &::freeaddrinfo);
+  const int server = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (::connect(server, found->ai_addr, found->ai_addrlen) == 0) {
+    const int on = 1;
+    ::setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return server;
+  }
+  ::close(server);
+  return -1;
+}
+
+void Wire::accept_one() {
+  Pair pair;
+  pair.service = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  pair.server = cut_ ? -1 : connect_to_server();
+  if (pair.server < 0) {
+    ::close(pair.service);
+    return;
+  }
+  const int on = 1;
+  ::setsockopt(pair.service, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  pairs_.push_back(std::move(pair));
+}
+
+bool Wire::transaction_wrote(const Pair& pair) {
+  return !pair.backend_pid.empty() &&
+         watcher_.number("SELECT count(backend_xid) FROM pg_stat_activity WHERE pid = $1",
+                         {pair.backend_pid}) == 1;
+}
+
+void Wire::lose(Pair& pair, const std::string& bytes) {
+  if (then_ == Then::unreachable) {
+    cut_ = true;
+  }
+  if (loss_ == Loss::answer && send_all(pair.server, bytes)) {
+    // The server answers COMMIT once it has committed: after this the money has moved.
+    pollfd answered{pair.server, POLLIN, 0};
+    ::poll(&answered, 1, 10'000);
+    receive(pair.server);
+  }
+  loss_ = Loss::nothing;
+}
+
+bool Wire::forward_from_service(Pair& pair) {
+  const std::string bytes = receive(pair.service);
+  if (bytes.empty()) {
+    return false;
+  }
+  if (loss_ != Loss::nothing && holds_commit(bytes) && transaction_wrote(pair)) {
+    lose(pair, bytes);
+    return false;
+  }
+  return send_all(pair.server, bytes);
+}
+
+bool Wire::forward_from_server(Pair& pair) {
+  const std::string bytes = receive(pair.server);
+  if (pair.backend_pid.empty()) {
+    pair.greeting += bytes;
+    // BackendKeyData: 'K', length 12, process id, secret.
+    const std::size_t at = pair.greeting.find(std::string("K\0\0\0\x0c", 5));
+    if (at != std::string::npos && pair.greeting.size() >= at + 9) {
+      std::uint32_t pid = 0;
+      std::memcpy(&pid, pair.greeting.data() + at + 5, sizeof pid);
+      pair.backend_pid = std::to_string(ntohl(pid));
+      pair.greeting.clear();
+    }
+  }
+  return !bytes.empty() && send_all(pair.service, bytes);
+}
+
+void Wire::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    std::vector<pollfd> sockets{{listener_, POLLIN, 0}};
+    for (const Pair& pair : pairs_) {
+      sockets.push_back({pair.service, POLLIN, 0});
+      sockets.push_back({pair.server, POLLIN, 0});
+    }
+    ::poll(sockets.data(), sockets.size(), 20);
+    for (std::size_t i = 0; i < (sockets.size() - 1) / 2; ++i) {
+      Pair& pair = pairs_[i];
+      const bool lives = !cut_ && (sockets[2 * i + 1].revents == 0 || forward_from_service(pair)) &&
+                         (sockets[2 * i + 2].revents == 0 || forward_from_server(pair));
+      if (!lives) {
+        close_both(pair.service, pair.server);
+      }
+    }
+    std::erase_if(pairs_, [](const Pair& pair) { return pair.service < 0; });
+    if (sockets[0].revents != 0) {
+      accept_one();
+    }
+  }
+}
+
+}  // namespace support
