@@ -48,19 +48,6 @@ struct Transaction::Work {
   bool ended = false;
 };
 
-namespace {
-
-std::string_view begin_of(Access access, std::string_view read_write) {
-  switch (access) {
-    case Access::read_write: return read_write;
-    case Access::read_only: return "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY";
-    case Access::snapshot: return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-  }
-  throw std::logic_error("access");
-}
-
-}  // namespace
-
 Transaction::Transaction(Connection& connection, Access access) : connection_(connection) {
   Connection::Session& session = *connection_.session_;
   if (!connection_.usable()) {
@@ -68,7 +55,7 @@ Transaction::Transaction(Connection& connection, Access access) : connection_(co
   }
   work_ = std::make_unique<Work>(session);
   try {
-    work_->work.exec(begin_of(access, session.begin_read_write));
+    work_->work.exec(session.begin(access));
   } catch (const std::exception&) {
     session.unusable = true;
     throw_statement_failure("BEGIN", session.connected());
@@ -111,6 +98,19 @@ Rows Transaction::run(const Statement& statement, const Params& params) {
       }
       throw;
     }
+  }
+}
+
+void Transaction::run_migration_text(const std::string& text) {
+  try {
+    work_->work.exec(text);
+  } catch (const std::exception&) {
+    work_->failed = true;
+    throw_migration_failure(connection_.session_->connected());
+  }
+  if (connection_.session_->transaction_status() != PQTRANS_INTRANS) {
+    work_->failed = true;
+    throw std::logic_error("a migration ended its own transaction");
   }
 }
 

@@ -85,8 +85,8 @@ class Transaction {
 
  private:
   friend class Migrator;
-  // A whole migration, of several statements.
-  void run_migration_text(std::string_view text);
+  // A whole migration, of several statements. A StatementError says what the server objects to.
+  void run_migration_text(const std::string& text);
 
   Connection& connection_;
   struct Work;

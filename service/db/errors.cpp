@@ -70,6 +70,11 @@ std::string constraint_in(std::string_view message) {
   return std::string(rest.substr(0, rest.find('\n')));
 }
 
+// "ERROR:  42601: syntax error at or near …" without the lines that follow.
+std::string first_line(std::string_view message) {
+  return std::string(message.substr(0, message.find('\n')));
+}
+
 [[noreturn]] void throw_for_sqlstate(std::string_view context, std::string_view sqlstate,
                                      std::string_view message) {
   std::string what = std::string(context) + ": SQLSTATE " + std::string(sqlstate);
@@ -112,6 +117,21 @@ void throw_statement_failure(std::string_view context, bool connected) {
   } catch (const pqxx::failure&) {
     if (!connected) throw_lost(context);
     throw std::logic_error(name + ": libpqxx refused the call");
+  }
+}
+
+void throw_migration_failure(bool connected) {
+  try {
+    throw;
+  } catch (const pqxx::sql_error& error) {
+    const std::string words = first_line(error.what());
+    try {
+      throw_statement_failure("migration", connected);
+    } catch (const StatementError& refused) {
+      throw StatementError(refused.sqlstate(), refused.constraint(), words);
+    }
+  } catch (const std::exception&) {
+    throw_statement_failure("migration", connected);
   }
 }
 

@@ -1,10 +1,12 @@
 // Forward-only migrations, applied under a lock by whoever comes first.
 //
-// `up` takes an advisory lock, creates the bookkeeping table inside it, compares what was applied
-// with what this binary holds, and applies each pending migration in a transaction of its own
-// together with its row in schema_migrations. DDL runs with a lock_timeout and is tried again with
-// a pause, so that a waiting ACCESS EXCLUSIVE lock never blocks payments for longer than that.
-// Checksums ignore line ends and a BOM.
+// Each migration is one transaction: take the lock, create the bookkeeping table if there is none,
+// compare what was applied with what this binary holds, apply the next pending one, note it. The
+// lock belongs to the transaction, so whoever is killed leaves neither a lock nor half a migration,
+// and another migrator may go on with the next one. DDL runs with a lock_timeout and is tried again
+// after a pause, so that its waiting ACCESS EXCLUSIVE lock never blocks payments for longer than
+// that. Checksums ignore line ends and a BOM. Deliberately not here: ways back, and statements that
+// refuse a transaction (CREATE INDEX CONCURRENTLY).
 //
 // Threads: one at a time per Connection. Errors: SchemaError says which migration and what to do;
 // nothing has been changed by the migration that it names. db errors pass.
@@ -30,12 +32,29 @@ struct Migration {
   std::string_view text;
 };
 
+// "0001_tenants.sql"
+std::string file_name_of(int version, std::string_view name);
+
 class SchemaError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  SchemaError(const std::string& what, std::string hint)
+      : std::runtime_error(what), hint_(std::move(hint)) {}
+  [[nodiscard]] const std::string& hint() const { return hint_; }  // for an operator
+
+ private:
+  std::string hint_;
 };
 
-enum class MigrationState { applied, pending, changed, missing, unknown_newer };
+enum class MigrationState {
+  applied,
+  pending,
+  changed,        // applied with another text than this binary holds
+  missing,        // applied, but this binary has no such migration although it knows later ones
+  skipped,        // never applied, although later ones were
+  unknown_newer,  // applied by a newer release
+};
+
+std::string_view name_of(MigrationState state);
 
 struct MigrationStatus {
   int version;
@@ -53,18 +72,20 @@ class Migrator {
     std::chrono::milliseconds lock_timeout{2000};      // of each DDL attempt
     std::chrono::milliseconds retry_pause{1000};       // jittered
     int attempts_max = 30;                             // per migration
-    std::chrono::milliseconds advisory_wait{120'000};  // for another migrator to finish
+    std::chrono::milliseconds advisory_wait{120'000};  // for another migrator to get on
   };
 
+  // `known` is in order of version and outlives the migrator.
   Migrator(Connection& connection, std::span<const Migration> known, Settings settings);
 
   // Known migrations and what the database says of them; never writes. A database without
   // bookkeeping table has applied none.
   std::vector<MigrationStatus> status();
 
-  // Applies what is pending, in order, and calls `applied` after each. Returns how many. Throws
-  // SchemaError when an applied migration is changed, missing here, or newer than this binary: then
-  // nothing is applied.
+  // Applies what is pending, in order, and calls `applied` after each. Returns how many this call
+  // applied; others may have applied the rest at the same time. Throws SchemaError when an applied
+  // migration is changed, missing here or newer than this binary, or one was skipped: then nothing
+  // is applied.
   int up(const std::function<void(const Migration&)>& applied);
 
   // Throws SchemaError unless applied and known migrations are equal in number, order and checksum.
@@ -75,6 +96,13 @@ class Migrator {
   [[nodiscard]] int known_version() const;
 
  private:
+  enum class Step { applied, nothing_pending, locked_out };
+  Step try_next(const Migration*& next);
+  Step next(const Migration*& next);
+  std::vector<MigrationStatus> compare(Transaction& transaction);
+  void apply(Transaction& transaction, const Migration& migration);
+  void pause(std::chrono::milliseconds time);
+
   Connection& connection_;
   std::span<const Migration> known_;
   Settings settings_;

@@ -110,6 +110,18 @@ Connection::Session::Session(const ConnectionSettings& settings)
   pin_synchronous_commit();
 }
 
+std::string_view Connection::Session::begin(Access access) const {
+  switch (access) {
+    case Access::read_write:
+      return begin_read_write;
+    case Access::read_only:
+      return "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY";
+    case Access::snapshot:
+      return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+  }
+  throw std::logic_error("an access without a BEGIN");
+}
+
 void Connection::Session::refuse_unfit_server() const {
   if (PQserverVersion(raw) < server_version_min) {
     throw StatementError("0A000", {}, "the database server is older than PostgreSQL 15");

@@ -24,6 +24,8 @@ struct Connection::Session {
     return PQtransactionStatus(raw);
   }
 
+  [[nodiscard]] std::string_view begin(Access access) const;
+
   PGconn* raw;
   pqxx::connection connection;
   std::set<std::string, std::less<>> prepared;

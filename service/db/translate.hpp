@@ -13,6 +13,10 @@ namespace oncepay::db {
 // `connected`: whether the connection still stands after the failure.
 [[noreturn]] void throw_statement_failure(std::string_view context, bool connected);
 
+// For the text of a migration, which is ours and holds no values of anybody: what() quotes the
+// first line of the server's message.
+[[noreturn]] void throw_migration_failure(bool connected);
+
 // For a COMMIT that was sent. Only an error that the server reported over a standing connection
 // proves that the transaction was rolled back; whatever else happened leaves it in doubt.
 [[noreturn]] void throw_commit_failure(bool connected);
