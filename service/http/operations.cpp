@@ -1,0 +1,100 @@
+// Calls under an idempotency key: into the engine, and every way in which they come out of it.
+#include "http/admission.hpp"
+#include "http/render.hpp"
+#include "http/routes.hpp"
+#include "runtime/digest.hpp"
+
+namespace oncepay::http {
+namespace {
+
+template <class... Cases>
+struct Switch : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Switch(Cases...) -> Switch<Cases...>;
+
+Response response_of(once::Answer answer) {
+  Response response;
+  response.status = answer.status;
+  response.set("Content-Type", answer.content_type);
+  if (answer.location) response.set("Location", *answer.location);
+  response.body = std::move(answer.body);
+  return response;
+}
+
+void answer_stored(Exchange& exchange, once::Answered answered) {
+  const auto label = answered.answer.status < 400 ? no_problem : declined_label;
+  Response response = response_of(std::move(answered.answer));
+  if (answered.replayed) response.set("Idempotent-Replayed", "true");
+  exchange.answer(std::move(response), label);
+}
+
+// What an operation's copy needs to be looked up; its payload stays with the engine.
+std::shared_ptr<once::Operation> without_payload(const once::Operation& operation) {
+  auto copy = std::make_shared<once::Operation>();
+  copy->tenant_id = operation.tenant_id;
+  copy->key = operation.key;
+  copy->identity = operation.identity;
+  copy->fingerprint = operation.fingerprint;
+  copy->executor = operation.executor;
+  return copy;
+}
+
+}  // namespace
+
+void Routes::submit(const ExchangePtr& exchange, Route route) {
+  auto read =
+      read_operation(exchange->request(), route, settings_.key_format, exchange->request_id());
+  if (const auto* problem = std::get_if<Problem>(&read)) return exchange->refuse(*problem);
+  auto& admitted = std::get<AdmittedOperation>(read);
+  exchange->set_key_hash(runtime::short_hash(admitted.key));
+
+  once::Operation operation;
+  operation.tenant_id = exchange->tenant_id();
+  operation.key = std::move(admitted.key);
+  operation.identity = std::move(admitted.identity);
+  operation.fingerprint = std::move(admitted.fingerprint);
+  operation.executor = route == Route::payments ? &parts_.payments : &parts_.accounts;
+  operation.payload = std::move(admitted.payload);
+  const auto asked = without_payload(operation);
+  parts_.engine.submit(
+      std::move(operation), admitted.wait, [this, exchange, asked](once::Resolution resolution) {
+        answering_failures(exchange, [&] { resolve(exchange, asked, std::move(resolution)); });
+      });
+}
+
+void Routes::resolve(const ExchangePtr& exchange, const std::shared_ptr<once::Operation>& asked,
+                     once::Resolution resolution) {
+  std::visit(
+      Switch{
+          [&](once::Answered& answered) { answer_stored(*exchange, std::move(answered)); },
+          [&](once::NotDone& refused) {
+            exchange->answer(response_of(std::move(refused.answer)), refused_label);
+          },
+          [&](const once::Mismatch& mismatch) {
+            exchange->refuse({.kind = ProblemKind::idempotency_key_reused,
+                              .payment_id = std::string(payment_id_in(mismatch.resource_id))});
+          },
+          [&](const once::InProgress&) { exchange->refuse(ProblemKind::request_in_progress); },
+          [&](const once::Overloaded&) { look_up(exchange, asked, ProblemKind::overloaded); },
+          [&](const once::Unavailable&) { look_up(exchange, asked, ProblemKind::unavailable); },
+          [&](const once::Failed&) { exchange->refuse(ProblemKind::internal); },
+          [&](const once::OutcomeUnknown&) { exchange->refuse(ProblemKind::outcome_unknown); },
+      },
+      resolution);
+}
+
+// Nothing was claimed. The key may have been completed before, though, and then its answer is due
+// (row 10 of the table). `asked` is null when this is the answer to a look-up already.
+void Routes::look_up(const ExchangePtr& exchange, const std::shared_ptr<once::Operation>& asked,
+                     ProblemKind otherwise) {
+  if (!asked) return exchange->refuse(otherwise);
+  post(exchange, otherwise, [this, exchange, asked, otherwise] {
+    auto known = parts_.engine.look_up(*asked);
+    if (!known) return exchange->refuse(otherwise);
+    resolve(exchange, nullptr, std::move(*known));
+  });
+}
+
+}  // namespace oncepay::http
