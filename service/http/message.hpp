@@ -1,7 +1,8 @@
 // One HTTP request and one response, as values: what the edge hands to the routes and gets back.
 //
-// Deliberately not here: sockets, framing, JSON, routing. Whoever reads bytes makes a Request, whoever
-// decides makes a Response; neither knows the other, so the routes do not depend on how bytes arrive.
+// Deliberately not here: sockets, framing, JSON, routing. Whoever reads bytes makes a Request,
+// whoever decides makes a Response; neither knows the other, so the routes do not depend on how
+// bytes arrive.
 //
 // Threads: plain values. A Handler is called from any thread and may reply later, from any thread.
 // Source: RFC 9110 (semantics), RFC 9112 (message syntax).
@@ -15,8 +16,8 @@
 
 namespace oncepay::http {
 
-// Field names compare without case (RFC 9110 section 5.1); values are the raw bytes between the colon and
-// the end of the line without surrounding white space. Nothing is percent-decoded.
+// Field names compare without case (RFC 9110 section 5.1); values are the raw bytes between the
+// colon and the end of the line without surrounding white space. Nothing is percent-decoded.
 struct Header {
   std::string name;
   std::string value;
@@ -38,7 +39,7 @@ struct Request {
 
 struct Response {
   int status = 500;
-  std::vector<Header> headers;  // without Content-Length, Connection and Date: those belong to the edge
+  std::vector<Header> headers;  // the edge adds Content-Length, Connection and Date itself
   std::string body;
 
   void set(std::string_view name, std::string_view value);
