@@ -24,4 +24,5 @@ CREATE TABLE api_keys (
         CHECK (scopes <@ ARRAY['read', 'write'] AND cardinality(scopes) > 0)
 );
 CREATE INDEX api_keys_digest ON api_keys (digest);
-COMMENT ON TABLE api_keys IS 'API keys as SHA-256 digests; the key itself is shown once and not stored';
+COMMENT ON TABLE api_keys IS
+    'API keys as SHA-256 digests; the key itself is shown once and not stored';

@@ -49,7 +49,8 @@ CREATE INDEX payments_by_key ON payments (tenant_id, idempotency_key, id);
 CREATE INDEX payments_by_source ON payments (tenant_id, source, id);
 CREATE INDEX payments_by_destination ON payments (tenant_id, destination, id);
 COMMENT ON TABLE payments IS 'One row a decided payment, succeeded or declined; never changed';
-COMMENT ON COLUMN payments.metadata IS 'JSON object text as it is answered; text, because jsonb would reorder it';
+COMMENT ON COLUMN payments.metadata IS
+    'JSON object text as it is answered; text, because jsonb would reorder it';
 
 CREATE TABLE transfers (
     tenant_id            uuid        NOT NULL,
@@ -70,7 +71,8 @@ CREATE TABLE transfers (
 -- balances.
 CREATE INDEX transfers_by_debit ON transfers (tenant_id, debit_account, id);
 CREATE INDEX transfers_by_credit ON transfers (tenant_id, credit_account, id);
-COMMENT ON TABLE transfers IS 'Append-only: one row debits one account and credits another by the same amount';
+COMMENT ON TABLE transfers IS
+    'Append-only: one row debits one account and credits another by the same amount';
 
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

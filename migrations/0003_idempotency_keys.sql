@@ -31,6 +31,7 @@ CREATE TABLE idempotency_keys (
 -- Freshness is checked in the query: an index predicate cannot hold now().
 CREATE INDEX idempotency_keys_expiry ON idempotency_keys (expires_at);
 COMMENT ON TABLE idempotency_keys IS
-    'Claims and stored answers; expires_at by the database''s clock alone decides when a key is absent';
+    'Claims and stored answers; expires_at by the database''s clock decides when a key is absent';
 COMMENT ON COLUMN idempotency_keys.answer_body IS 'The body''s bytes as they were first sent';
-COMMENT ON COLUMN idempotency_keys.resource_id IS 'What the operation made: a payment id or an account id';
+COMMENT ON COLUMN idempotency_keys.resource_id IS
+    'What the operation made: a payment''s id, or accounts/ and an account''s id';

@@ -13,8 +13,8 @@
 -- READ COMMITTED.
 WITH decided AS (
     SELECT *
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[],
-                $8::text[], $9::text[], $10::text[], $11::text[]) WITH ORDINALITY
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[],
+                $7::text[], $8::text[], $9::text[], $10::text[], $11::text[]) WITH ORDINALITY
         AS u (tenant_id, id, idempotency_key, status, decline_reason, amount, currency,
               source, destination, description, metadata, ordinal)
 ), new_payments AS (

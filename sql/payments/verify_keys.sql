@@ -20,6 +20,7 @@ CROSS JOIN LATERAL (
     WHERE p.tenant_id = k.tenant_id AND p.idempotency_key = k.key AND p.created_at >= k.created_at
 ) AS made
 WHERE (k.status = 'processing' AND k.lease_expires_at IS NULL)
-   OR (k.status = 'completed' AND k.answer_location IS DISTINCT FROM '/v1/accounts/' || k.resource_id
+   OR (k.status = 'completed'
+       AND coalesce(k.resource_id, '') NOT LIKE 'accounts/%'
        AND (own.id IS NULL OR made.payments <> 1
             OR own.status <> CASE k.answer_status WHEN 201 THEN 'succeeded' ELSE 'declined' END))

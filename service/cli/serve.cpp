@@ -1,0 +1,170 @@
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <utility>
+
+#include "access/authenticator.hpp"
+#include "cli/commands.hpp"
+#include "cli/connections.hpp"
+#include "cli/schema.hpp"
+#include "db/pool.hpp"
+#include "http/edge/server.hpp"
+#include "http/problem.hpp"
+#include "http/render.hpp"
+#include "http/routes.hpp"
+#include "once/cleanup.hpp"
+#include "once/engine.hpp"
+#include "payments/executors.hpp"
+#include "runtime/log.hpp"
+#include "runtime/metrics.hpp"
+#include "runtime/signals.hpp"
+#include "runtime/thread_pool.hpp"
+#include "runtime/version.hpp"
+
+namespace oncepay::cli {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds read_wait{2'000};           // for a free connection to read on
+constexpr std::size_t blocking_queue_max = 4'096;  // calls that wait for a read
+constexpr milliseconds api_key_remembered{5'000};  // a revoked key works that much longer at most
+constexpr std::size_t api_keys_remembered_max = 10'000;
+
+once::EngineSettings engine_settings(const Config& config) {
+  once::EngineSettings settings;
+  settings.database = connection_settings(config, "lane");
+  settings.lanes = config.engine.lanes;
+  settings.batch_operations_max = config.engine.batch_operations_max;
+  settings.queue_operations_max = config.engine.queue_operations_max;
+  settings.retention = config.engine.retention;
+  settings.answer_deadline = config.engine.answer_deadline;
+  settings.commit_resolve_deadline = config.engine.commit_resolve_deadline;
+  return settings;
+}
+
+http::edge::EdgeConfig edge_config(const Config& config) {
+  http::edge::EdgeConfig edge;
+  edge.listen.host = config.edge.listen_host;
+  edge.listen.port = config.edge.listen_port;
+  if (!config.edge.tls_cert.empty()) edge.tls = {config.edge.tls_cert, config.edge.tls_key};
+  edge.head_bytes_max = config.edge.head_bytes_max;
+  edge.fields_max = config.edge.fields_max;
+  edge.body_bytes_max = config.edge.body_bytes_max;
+  edge.connections_max = config.edge.connections_max;
+  edge.connections_per_address_max = config.edge.connections_per_address_max;
+  edge.request_deadline = config.edge.request_deadline;
+  edge.idle_deadline = config.edge.idle_deadline;
+  edge.worker_threads = config.edge.http_threads;
+  edge.refuse = http::refuse;
+  return edge;
+}
+
+once::CleanupThread::Settings cleanup_settings(const Config& config) {
+  once::CleanupThread::Settings settings;
+  settings.database = connection_settings(config, "cleanup");
+  settings.run.batch_size = config.cleanup.batch_rows;
+  settings.run.pause = config.cleanup.pause;
+  settings.interval = config.cleanup.interval;
+  settings.jitter_percent = config.cleanup.jitter_percent;
+  return settings;
+}
+
+// Everything that serves, in the order in which it depends on each other; it ends the other way
+// round.
+class Service {
+ public:
+  Service(const Config& config, runtime::Log& log)
+      : config_(config),
+        log_(log),
+        reads_(connection_settings(config, "reads"), config.engine.read_connections, read_wait),
+        authenticator_(reads_, api_key_remembered, api_keys_remembered_max),
+        payments_(http::make_renderers()),
+        accounts_(http::make_renderers()),
+        engine_(engine_settings(config), reads_, log, metrics_),
+        blocking_(config.engine.read_connections, blocking_queue_max),
+        routes_({engine_, reads_, authenticator_, blocking_, log, metrics_, payments_, accounts_},
+                {.key_format = config.engine.key_format}),
+        server_(edge_config(config), routes_) {
+    if (config.cleanup.enabled) {
+      cleanup_ = std::make_unique<once::CleanupThread>(cleanup_settings(config), log, metrics_);
+    }
+  }
+
+  void start() {
+    server_.start();
+    http::edge::ListenAddress address = edge_config(config_).listen;
+    if (server_.port() != 0) address.port = server_.port();
+    log_.info("listening", {{"address", http::edge::to_string(address)},
+                            {"version", runtime::release_version()}});
+  }
+
+  void reload() {
+    if (const auto fault = server_.reload_tls()) {
+      log_.error("certificate not reloaded, the old one stays", {{"what", *fault}});
+    } else {
+      log_.info("reloaded");
+    }
+  }
+
+  // New work is refused at once, what runs is answered. False: not within the grace period.
+  bool drain(runtime::Signals& signals) {
+    log_.info("draining", {{"grace_s", config_.shutdown_grace.count()}});
+    engine_.drain();
+    server_.drain(config_.shutdown_delay);
+    const auto until = std::chrono::steady_clock::now() + config_.shutdown_grace;
+    while (!server_.wait_drained(milliseconds(0))) {
+      if (std::chrono::steady_clock::now() >= until) return false;
+      const auto signal = signals.wait(milliseconds(20));
+      if (signal && *signal != runtime::Signal::hang_up) return false;
+    }
+    return engine_.wait_idle(until);
+  }
+
+  void stop_now() { server_.stop_now(); }
+
+ private:
+  const Config& config_;
+  runtime::Log& log_;
+  runtime::Metrics metrics_;
+  db::Pool reads_;
+  access::Authenticator authenticator_;
+  payments::PaymentExecutor payments_;
+  payments::AccountExecutor accounts_;
+  once::Engine engine_;
+  runtime::ThreadPool blocking_;
+  http::Routes routes_;
+  http::edge::Server server_;
+  std::unique_ptr<once::CleanupThread> cleanup_;
+};
+
+}  // namespace
+
+int run_serve(const Config& config) {
+  runtime::Signals signals;
+  runtime::Log log(config.log_level);
+  if (config.migrate) migrate_up(config, log);
+  {
+    db::Connection connection(connection_settings(config, "schema"));
+    check_schema(connection);
+  }
+
+  Service service(config, log);
+  runtime::ignore_broken_pipes();  // again: a library may have taken it back
+  service.start();
+  for (;;) {
+    const auto signal = signals.wait(std::chrono::hours(1));
+    if (signal == runtime::Signal::hang_up) service.reload();
+    if (signal == runtime::Signal::terminate || signal == runtime::Signal::interrupt) break;
+  }
+  const bool in_time = service.drain(signals);
+  if (!in_time) {
+    log.warning("not drained in time");
+    service.stop_now();
+  }
+  log.info("stopped");
+  return 0;
+}
+
+}  // namespace oncepay::cli
