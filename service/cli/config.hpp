@@ -1,0 +1,88 @@
+// Every setting of every command, checked once and passed down in pieces.
+//
+// Each setting is a flag `--name` and an environment variable `ONCEPAY_NAME`; the flag wins. Names,
+// defaults, units and ranges stand in settings.cpp. Deliberately not here: what a setting does.
+//
+// Threads: a plain value that never changes once parse_command_line has made it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "once/key.hpp"
+#include "runtime/log.hpp"
+
+namespace oncepay::cli {
+
+enum class Command {
+  serve,
+  migrate_up,
+  migrate_status,
+  migrate_verify,
+  cleanup,
+  tenant_create,
+  tenant_list,
+  apikey_create,
+  apikey_list,
+  apikey_revoke,
+  verify,
+  version,
+};
+
+struct EngineConfig {
+  std::size_t lanes = 2;
+  std::size_t batch_operations_max = 256;
+  std::size_t queue_operations_max = 8192;
+  std::chrono::milliseconds lock_timeout{500};
+  std::chrono::milliseconds statement_timeout{10'000};
+  std::chrono::milliseconds answer_deadline{15'000};
+  std::chrono::milliseconds commit_resolve_deadline{10'000};
+  std::chrono::seconds retention{86'400};
+  std::size_t read_connections = 4;
+  once::KeyFormat key_format = once::KeyFormat::any;
+};
+
+struct CleanupConfig {
+  bool enabled = true;  // of the thread inside serve
+  std::chrono::seconds interval{60};
+  int jitter_percent = 10;
+  std::int64_t batch_rows = 1000;
+  std::chrono::milliseconds pause{50};
+  std::int64_t batches_max = 0;  // of one run of `cleanup`; 0 = until nothing expired is left
+};
+
+struct EdgeConfig {
+  std::string listen_host = "127.0.0.1";  // IPv6 without brackets
+  std::uint16_t listen_port = 8080;       // 0 = any free one
+  std::size_t head_bytes_max = 16'384;
+  std::size_t body_bytes_max = 65'536;
+  std::size_t fields_max = 100;
+  std::size_t connections_max = 10'000;
+  std::size_t connections_per_address_max = 10'000;
+  std::chrono::milliseconds request_deadline{10'000};
+  std::chrono::milliseconds idle_deadline{60'000};
+  std::size_t http_threads = 4;
+  std::string tls_cert;  // path; empty = no TLS
+  std::string tls_key;
+};
+
+struct Config {
+  Command command = Command::version;
+  std::string database_url;  // may hold a password: never printed
+  runtime::LogLevel log_level = runtime::LogLevel::info;
+  bool migrate = false;  // serve: apply pending migrations first
+  bool dry_run = false;  // migrate up, cleanup
+  std::chrono::seconds shutdown_grace{20};
+  std::chrono::seconds shutdown_delay{0};
+  EngineConfig engine;
+  CleanupConfig cleanup;
+  EdgeConfig edge;
+  std::string tenant_name;  // tenant create, apikey create
+  std::string scopes;       // apikey create: "read,write"
+  std::string api_key_id;   // apikey revoke
+};
+
+}  // namespace oncepay::cli
