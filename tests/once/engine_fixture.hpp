@@ -13,6 +13,7 @@
 #include "db/pool.hpp"
 #include "once/engine.hpp"
 #include "payments/executors.hpp"
+#include "runtime/digest.hpp"
 #include "runtime/log.hpp"
 #include "runtime/metrics.hpp"
 #include "support/database.hpp"
@@ -53,6 +54,11 @@ class EngineFixture {
     restart();
   }
 
+  // Before what it uses.
+  ~EngineFixture() { engine.reset(); }
+  EngineFixture(const EngineFixture&) = delete;
+  EngineFixture& operator=(const EngineFixture&) = delete;
+
   // Another instance on the same database.
   void restart() {
     engine.reset();
@@ -68,15 +74,17 @@ class EngineFixture {
   }
 
   std::string make_tenant(const std::string& name) {
-    return database.sql().text("INSERT INTO tenants (id, name) VALUES (gen_random_uuid(), $1) "
-                               "RETURNING id",
-                               {name});
+    return database.sql().text(
+        "INSERT INTO tenants (id, name) VALUES (gen_random_uuid(), $1) "
+        "RETURNING id",
+        {name});
   }
   void add_account(const std::string& id, std::int64_t balance, const std::string& limit = "0",
                    const std::string& currency = "EUR") {
-    database.sql().run("INSERT INTO accounts (tenant_id, id, currency, balance, overdraft_limit) "
-                       "VALUES ($1, $2, $3, $4, NULLIF($5, 'null')::bigint)",
-                       {tenant_id, id, currency, std::to_string(balance), limit});
+    database.sql().run(
+        "INSERT INTO accounts (tenant_id, id, currency, balance, overdraft_limit) "
+        "VALUES ($1, $2, $3, $4, NULLIF($5, 'null')::bigint)",
+        {tenant_id, id, currency, std::to_string(balance), limit});
   }
   std::int64_t balance_of(const std::string& id) {
     return database.sql().number("SELECT balance FROM accounts WHERE tenant_id = $1 AND id = $2",
@@ -89,7 +97,8 @@ class EngineFixture {
     made.tenant_id = tenant_id;
     made.key = key;
     made.identity = {"POST", "/v1/payments", body};
-    made.fingerprint = once::fingerprint_of(made.identity, once::fingerprint_version_current).value();
+    made.fingerprint =
+        once::fingerprint_of(made.identity, once::fingerprint_version_current).value();
     made.executor = &executor;
     made.payload = std::move(payload);
     return made;

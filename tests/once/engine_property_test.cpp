@@ -39,8 +39,9 @@ std::string model_answer(const std::string& outcome) {
 
 }  // namespace
 
-// One lane, so that the order of arrival is the order of decision and the model can follow; the batches form by
-// themselves, with repeated keys, changed requests, unknown accounts and declines among them.
+// One lane, so that the order of arrival is the order of decision and the model can follow; the
+// batches form by themselves, with repeated keys, changed requests, unknown accounts and declines
+// among them.
 TEST_CASE("G1 G5 the engine on a database does what the naive model does") {
   once::EngineSettings settings;
   settings.lanes = 1;
@@ -61,8 +62,8 @@ TEST_CASE("G1 G5 the engine on a database does what the naive model does") {
                            "acc" + std::to_string(pick(random, 0, accounts - 1)),
                            pick(random, 1, 40), "EUR"};
       if (payment.source == payment.destination) payment.source = "nobody";
-      // Of this round's own new keys, or one of any round before: never twice in a round, where the answer
-      // would depend on who is still running.
+      // Of this round's own new keys, or one of any round before: never twice in a round, where the
+      // answer would depend on who is still running.
       const bool repeat = !decided.empty() && pick(random, 0, 3) == 0;
       std::string key = "r" + std::to_string(round) + "." + std::to_string(i);
       if (repeat) {
@@ -73,8 +74,7 @@ TEST_CASE("G1 G5 the engine on a database does what the naive model does") {
       bool twice = false;
       for (const auto& call : calls) twice = twice || call.key == key;
       if (twice) continue;
-      auto operation =
-          fixture.payment(key, payment.source, payment.destination, payment.amount);
+      auto operation = fixture.payment(key, payment.source, payment.destination, payment.amount);
       calls.push_back({key, payment, fixture.submit(std::move(operation))});
     }
     for (auto& call : calls) {

@@ -1,10 +1,6 @@
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <random>
 #include <stdexcept>
-
-#include "support/naive_ledger.hpp"
 
 #include "once/engine_fixture.hpp"
 
@@ -94,9 +90,10 @@ TEST_CASE("two tenants with one key in one batch keep their own claims") {
     const std::string other = first_owns ? second_tenant : first_tenant;
     // The owner's key is known; in the next batch both ask, with another request of the owner's.
     (void)fixture.run(fixture.payment(key, "a", "b", 1));
-    fixture.database.sql().run("INSERT INTO accounts (tenant_id, id, currency, balance) VALUES "
-                               "($1, 'a', 'EUR', 100), ($1, 'b', 'EUR', 0) ON CONFLICT DO NOTHING",
-                               {second_tenant});
+    fixture.database.sql().run(
+        "INSERT INTO accounts (tenant_id, id, currency, balance) VALUES "
+        "($1, 'a', 'EUR', 100), ($1, 'b', 'EUR', 0) ON CONFLICT DO NOTHING",
+        {second_tenant});
     (void)fixture.run(fixture.payment(key + "own", "a", "b", 1));
     const auto before = fixture.database.payments();
     std::vector<std::future<Resolution>> futures;
@@ -164,14 +161,14 @@ TEST_CASE("a key past its expiry is claimed again, by one of many, whoever asks"
   fixture.add_account("a", 1'000);
   fixture.add_account("b", 0);
   runtime::Metrics metrics;
-  const auto other = fixture.make_engine(metrics);
+  auto other = fixture.make_engine(metrics);
   for (int round = 0; round < 20; ++round) {
     (void)fixture.run(fixture.payment("k", "a", "b", 1));
     fixture.database.age_keys_by(48h);
     std::vector<std::future<Resolution>> futures;
     for (int i = 0; i < 8; ++i) {
       futures.push_back(fixture.submit(fixture.payment("k", "a", "b", 2), 5s));
-      std::swap(fixture.engine, const_cast<std::unique_ptr<once::Engine>&>(other));
+      std::swap(fixture.engine, other);
     }
     int first = 0;
     for (const auto& text : texts_of(std::move(futures))) {
@@ -241,9 +238,10 @@ TEST_CASE("a key that another session holds does not slow the others down") {
   fixture.add_account("b", 0);
   auto hold = fixture.database.connect();
   hold.run("BEGIN");
-  hold.run("INSERT INTO idempotency_keys (tenant_id, key, fingerprint, fingerprint_version, "
-           "created_at, expires_at) VALUES ($1, 'k', sha256('x'), 1, now(), now() + '1 day')",
-           {fixture.tenant_id});
+  hold.run(
+      "INSERT INTO idempotency_keys (tenant_id, key, fingerprint, fingerprint_version, "
+      "created_at, expires_at) VALUES ($1, 'k', sha256('x'), 1, now(), now() + '1 day')",
+      {fixture.tenant_id});
   auto stuck = fixture.submit(fixture.payment("k", "a", "b", 1));
   CHECK(text_of(stuck.get()) == "in-progress");
   // From now on the key goes aside: others do not wait behind it, not even for one lock_timeout.
