@@ -202,9 +202,10 @@ void Loop::close(Connection& connection) {
   deadlines_.remove(connection.deadline);
   address_counts_.leave(connection.peer());
   bytes_held_ -= connection.bytes_accounted;
-  --connections_open_;
-  counters_.connections_now.store(connections_open_, std::memory_order_relaxed);
   connections_[connection.id() & 0xFFFF'FFFFU].reset();  // closes the socket
+  --connections_open_;
+  // Last: who sees the number may rely on the descriptor being free.
+  counters_.connections_now.store(connections_open_, std::memory_order_relaxed);
 }
 
 void Loop::account(Connection& connection) {

@@ -64,6 +64,14 @@ class TestHandler : public Handler {
     return kept_.size();
   }
 
+  void answer_first_kept() {
+    std::unique_lock lock(mutex_);
+    auto [request, reply] = std::move(kept_.front());
+    kept_.erase(kept_.begin());
+    lock.unlock();
+    reply(echo(request));
+  }
+
   // Answers all that is kept, the last one first.
   void answer_kept() {
     std::vector<std::pair<Request, Reply>> kept;
