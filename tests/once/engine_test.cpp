@@ -108,6 +108,8 @@ TEST_CASE("two tenants with one key in one batch keep their own claims") {
     CHECK(texts[1] == "201 replay");
     CHECK(texts[2] == "201 first");
     CHECK(fixture.database.payments() == before + (texts[0] == "201 first" ? 2 : 1));
+    // A claim taken for another tenant's would be noticed when it is completed, and undone.
+    CHECK(fixture.metric("oncepay_batches_one_by_one_total") == 0);
   }
 }
 
