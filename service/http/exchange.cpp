@@ -17,6 +17,12 @@ std::vector<double> seconds_bounds() {
   return {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
 }
 
+// A read in doubt changed nothing: its connection was lost, no more.
+bool is_database_away(const std::exception& error) {
+  return dynamic_cast<const db::TransientError*>(&error) != nullptr ||
+         dynamic_cast<const db::InDoubtError*>(&error) != nullptr;
+}
+
 }  // namespace
 
 AnswerLog::AnswerLog(runtime::Log& log, runtime::Metrics& metrics, Lines lines)
@@ -54,20 +60,23 @@ void AnswerLog::record(const AnswerFacts& facts) {
 void AnswerLog::fault(std::string_view request_id, std::string_view route,
                       const std::exception& error) {
   // Texts of db errors and of our own bugs hold no values; those of other exceptions might.
-  const bool may_be_logged = dynamic_cast<const db::StatementError*>(&error) != nullptr ||
-                             dynamic_cast<const db::TransientError*>(&error) != nullptr ||
-                             dynamic_cast<const db::InDoubtError*>(&error) != nullptr ||
+  const bool may_be_logged = is_database_away(error) ||
+                             dynamic_cast<const db::StatementError*>(&error) != nullptr ||
                              dynamic_cast<const std::logic_error*>(&error) != nullptr;
-  log_.error("request failed", {{"request_id", request_id},
-                                {"route", route},
-                                {"error_type", typeid(error).name()},
-                                {"error", may_be_logged ? error.what() : ""}});
+  // A database that is away is an incident of its own, not one for each request.
+  const auto level =
+      is_database_away(error) ? runtime::LogLevel::warning : runtime::LogLevel::error;
+  log_.write(level, "request failed",
+             {{"request_id", request_id},
+              {"route", route},
+              {"error_type", typeid(error).name()},
+              {"error", may_be_logged ? error.what() : ""}});
 }
 
-Exchange::Exchange(Request request, Reply reply, AnswerLog& log)
+Exchange::Exchange(Request request, Reply reply, std::shared_ptr<AnswerLog> log)
     : request_(std::move(request)),
       reply_(std::move(reply)),
-      log_(log),
+      log_(std::move(log)),
       begun_(std::chrono::steady_clock::now()),
       request_id_(request_id_for(request_)) {}
 
@@ -89,15 +98,15 @@ void Exchange::answer(Response response, std::string_view problem_label) {
   const bool replayed =
       std::any_of(response.headers.begin(), response.headers.end(), is_replay_mark);
   reply(std::move(response));
-  log_.record({.request_id = request_id_,
-               .tenant_id = tenant_id_,
-               .key_hash = key_hash_,
-               .method = request_.method,
-               .route = route_,
-               .status = status,
-               .problem = problem_label,
-               .replayed = replayed,
-               .took = std::chrono::steady_clock::now() - begun_});
+  log_->record({.request_id = request_id_,
+                .tenant_id = tenant_id_,
+                .key_hash = key_hash_,
+                .method = request_.method,
+                .route = route_,
+                .status = status,
+                .problem = problem_label,
+                .replayed = replayed,
+                .took = std::chrono::steady_clock::now() - begun_});
 }
 
 void Exchange::refuse(const Problem& problem) {
@@ -105,11 +114,8 @@ void Exchange::refuse(const Problem& problem) {
 }
 
 void Exchange::fail(const std::exception& error) {
-  // A read in doubt changed nothing: its connection was lost, no more.
-  const bool database_away = dynamic_cast<const db::TransientError*>(&error) != nullptr ||
-                             dynamic_cast<const db::InDoubtError*>(&error) != nullptr;
-  log_.fault(request_id_, route_, error);
-  refuse(database_away ? ProblemKind::unavailable : ProblemKind::internal);
+  log_->fault(request_id_, route_, error);
+  refuse(is_database_away(error) ? ProblemKind::unavailable : ProblemKind::internal);
 }
 
 }  // namespace oncepay::http

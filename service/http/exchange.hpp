@@ -67,7 +67,7 @@ class AnswerLog {
 
 class Exchange {
  public:
-  Exchange(Request request, Reply reply, AnswerLog& log);
+  Exchange(Request request, Reply reply, std::shared_ptr<AnswerLog> log);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -90,7 +90,7 @@ class Exchange {
  private:
   Request request_;
   Reply reply_;  // empty once used
-  AnswerLog& log_;
+  std::shared_ptr<AnswerLog> log_;
   std::chrono::steady_clock::time_point begun_;
   std::string request_id_;
   std::string_view route_ = "other";

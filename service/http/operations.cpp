@@ -1,7 +1,7 @@
 // Calls under an idempotency key: into the engine, and every way in which they come out of it.
 #include "http/admission.hpp"
+#include "http/dispatch.hpp"
 #include "http/render.hpp"
-#include "http/routes.hpp"
 #include "runtime/digest.hpp"
 
 namespace oncepay::http {
@@ -43,7 +43,7 @@ std::shared_ptr<once::Operation> without_payload(const once::Operation& operatio
 
 }  // namespace
 
-void Routes::submit(const ExchangePtr& exchange, Route route) {
+void Dispatch::submit(const ExchangePtr& exchange, Route route) {
   auto read =
       read_operation(exchange->request(), route, settings_.key_format, exchange->request_id());
   if (const auto* problem = std::get_if<Problem>(&read)) return exchange->refuse(*problem);
@@ -58,14 +58,16 @@ void Routes::submit(const ExchangePtr& exchange, Route route) {
   operation.executor = route == Route::payments ? &parts_.payments : &parts_.accounts;
   operation.payload = std::move(admitted.payload);
   const auto asked = without_payload(operation);
-  parts_.engine.submit(
-      std::move(operation), admitted.wait, [this, exchange, asked](once::Resolution resolution) {
-        answering_failures(exchange, [&] { resolve(exchange, asked, std::move(resolution)); });
-      });
+  parts_.engine.submit(std::move(operation), admitted.wait,
+                       [self = shared_from_this(), exchange, asked](once::Resolution resolution) {
+                         answering_failures(exchange, [&] {
+                           self->resolve(exchange, asked, std::move(resolution));
+                         });
+                       });
 }
 
-void Routes::resolve(const ExchangePtr& exchange, const std::shared_ptr<once::Operation>& asked,
-                     once::Resolution resolution) {
+void Dispatch::resolve(const ExchangePtr& exchange, const std::shared_ptr<once::Operation>& asked,
+                       once::Resolution resolution) {
   std::visit(
       Switch{
           [&](once::Answered& answered) { answer_stored(*exchange, std::move(answered)); },
@@ -87,13 +89,13 @@ void Routes::resolve(const ExchangePtr& exchange, const std::shared_ptr<once::Op
 
 // Nothing was claimed. The key may have been completed before, though, and then its answer is due
 // (row 10 of the table). `asked` is null when this is the answer to a look-up already.
-void Routes::look_up(const ExchangePtr& exchange, const std::shared_ptr<once::Operation>& asked,
-                     ProblemKind otherwise) {
+void Dispatch::look_up(const ExchangePtr& exchange, const std::shared_ptr<once::Operation>& asked,
+                       ProblemKind otherwise) {
   if (!asked) return exchange->refuse(otherwise);
-  post(exchange, otherwise, [this, exchange, asked, otherwise] {
-    auto known = parts_.engine.look_up(*asked);
+  post(exchange, otherwise, [self = shared_from_this(), exchange, asked, otherwise] {
+    auto known = self->parts_.engine.look_up(*asked);
     if (!known) return exchange->refuse(otherwise);
-    resolve(exchange, nullptr, std::move(*known));
+    self->resolve(exchange, nullptr, std::move(*known));
   });
 }
 

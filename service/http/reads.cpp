@@ -1,9 +1,9 @@
 // The calls that only read: payments, accounts, their entries, and the state of keys.
 #include <algorithm>
 
+#include "http/dispatch.hpp"
 #include "http/query.hpp"
 #include "http/render.hpp"
-#include "http/routes.hpp"
 #include "payments/books.hpp"
 #include "runtime/digest.hpp"
 #include "runtime/uuid.hpp"
@@ -71,19 +71,19 @@ std::optional<std::string> cut_page(std::vector<Row>& rows, int limit, CursorOf 
 
 }  // namespace
 
-void Routes::read(const ExchangePtr& exchange, const RouteMatch& match) {
-  post(exchange, ProblemKind::overloaded, [this, exchange, match] {
+void Dispatch::read(const ExchangePtr& exchange, const RouteMatch& match) {
+  post(exchange, ProblemKind::overloaded, [self = shared_from_this(), exchange, match] {
     switch (match.route) {
       case Route::payments:
-        return read_payments(*exchange);
+        return self->read_payments(*exchange);
       case Route::payment:
-        return read_payment(*exchange, match.segment);
+        return self->read_payment(*exchange, match.segment);
       case Route::account:
-        return read_account(*exchange, match.segment);
+        return self->read_account(*exchange, match.segment);
       case Route::account_entries:
-        return read_entries(*exchange, match.segment);
+        return self->read_entries(*exchange, match.segment);
       case Route::idempotency_key:
-        return read_key(*exchange, match.segment);
+        return self->read_key(*exchange, match.segment);
       case Route::accounts:
       case Route::health:
       case Route::readiness:
@@ -94,7 +94,7 @@ void Routes::read(const ExchangePtr& exchange, const RouteMatch& match) {
   });
 }
 
-void Routes::read_payments(Exchange& exchange) {
+void Dispatch::read_payments(Exchange& exchange) {
   Query query = query_of(exchange);
   auto filter = take_filter(query);
   if (refuse_query(exchange, query)) return;
@@ -109,7 +109,7 @@ void Routes::read_payments(Exchange& exchange) {
   answer_json(exchange, render_payments(rows, cursor));
 }
 
-void Routes::read_payment(Exchange& exchange, std::string_view segment) {
+void Dispatch::read_payment(Exchange& exchange, std::string_view segment) {
   Query query = query_of(exchange);
   if (refuse_query(exchange, query)) return;
   const auto id = percent_decoded(segment);
@@ -122,7 +122,7 @@ void Routes::read_payment(Exchange& exchange, std::string_view segment) {
   answer_json(exchange, render_payment(*payment));
 }
 
-void Routes::read_account(Exchange& exchange, std::string_view segment) {
+void Dispatch::read_account(Exchange& exchange, std::string_view segment) {
   Query query = query_of(exchange);
   if (refuse_query(exchange, query)) return;
   const auto id = account_id_in(segment);
@@ -135,7 +135,7 @@ void Routes::read_account(Exchange& exchange, std::string_view segment) {
   answer_json(exchange, render_account(*account));
 }
 
-void Routes::read_entries(Exchange& exchange, std::string_view segment) {
+void Dispatch::read_entries(Exchange& exchange, std::string_view segment) {
   Query query = query_of(exchange);
   const int limit = take_limit(query);
   const auto before_id = take_entry_cursor(query);
@@ -155,7 +155,7 @@ void Routes::read_entries(Exchange& exchange, std::string_view segment) {
   answer_json(exchange, render_entries(rows, cursor));
 }
 
-void Routes::read_key(Exchange& exchange, std::string_view segment) {
+void Dispatch::read_key(Exchange& exchange, std::string_view segment) {
   Query query = query_of(exchange);
   if (refuse_query(exchange, query)) return;
   const auto key = percent_decoded(segment);

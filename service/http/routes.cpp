@@ -1,6 +1,7 @@
 #include "http/routes.hpp"
 
 #include "http/admission.hpp"
+#include "http/dispatch.hpp"
 #include "http/fields.hpp"
 #include "http/query.hpp"
 #include "http/render.hpp"
@@ -26,14 +27,25 @@ Response options_response(Route route) {
 }  // namespace
 
 Routes::Routes(RoutesParts parts, RoutesSettings settings)
-    : parts_(parts), settings_(settings), answers_(parts.log, parts.metrics, settings.access_log) {}
+    : dispatch_(std::make_shared<Dispatch>(parts, settings)) {}
+
+Routes::~Routes() { dispatch_->end(); }
 
 void Routes::handle(Request request, Reply reply) {
+  dispatch_->handle(std::move(request), std::move(reply));
+}
+
+Dispatch::Dispatch(RoutesParts parts, RoutesSettings settings)
+    : parts_(parts),
+      settings_(settings),
+      answers_(std::make_shared<AnswerLog>(parts.log, parts.metrics, settings.access_log)) {}
+
+void Dispatch::handle(Request request, Reply reply) {
   const auto exchange = std::make_shared<Exchange>(std::move(request), std::move(reply), answers_);
   answering_failures(exchange, [&] { begin(exchange); });
 }
 
-void Routes::begin(const ExchangePtr& exchange) {
+void Dispatch::begin(const ExchangePtr& exchange) {
   const auto path = split_target(exchange->request().target).path;
   const auto match = match_route(path);
   if (match) exchange->set_route(template_of(match->route));
@@ -48,12 +60,13 @@ void Routes::begin(const ExchangePtr& exchange) {
   if (!api_key) return exchange->refuse(ProblemKind::unauthorized);
   if (const auto known = parts_.authenticator.remembered(*api_key))
     return enter(exchange, known->caller);
-  post(exchange, ProblemKind::overloaded, [this, exchange, api_key = *api_key] {
-    enter(exchange, parts_.authenticator.authenticate(api_key));
-  });
+  post(exchange, ProblemKind::overloaded,
+       [self = shared_from_this(), exchange, api_key = *api_key] {
+         self->enter(exchange, self->parts_.authenticator.authenticate(api_key));
+       });
 }
 
-void Routes::serve_public(const ExchangePtr& exchange, Route route) {
+void Dispatch::serve_public(const ExchangePtr& exchange, Route route) {
   if (exchange->request().method == "OPTIONS") return exchange->answer(options_response(route));
   auto errors = Query(split_target(exchange->request().target).query).finish();
   if (!errors.empty())
@@ -70,7 +83,7 @@ void Routes::serve_public(const ExchangePtr& exchange, Route route) {
   exchange->answer(std::move(response));
 }
 
-void Routes::enter(const ExchangePtr& exchange, const std::optional<access::Caller>& caller) {
+void Dispatch::enter(const ExchangePtr& exchange, const std::optional<access::Caller>& caller) {
   if (!caller) return exchange->refuse(ProblemKind::unauthorized);
   exchange->set_tenant(caller->tenant_id);
   const auto& request = exchange->request();
@@ -81,19 +94,20 @@ void Routes::enter(const ExchangePtr& exchange, const std::optional<access::Call
   dispatch(exchange, *match);
 }
 
-void Routes::dispatch(const ExchangePtr& exchange, const RouteMatch& match) {
+void Dispatch::dispatch(const ExchangePtr& exchange, const RouteMatch& match) {
   const auto& method = exchange->request().method;
   if (method == "OPTIONS") return exchange->answer(options_response(match.route));
   if (method == "POST") return submit(exchange, match.route);
   read(exchange, match);
 }
 
-void Routes::end() {
+void Dispatch::end() {
   const std::lock_guard lock(posting_);
   ended_ = true;
 }
 
-void Routes::post(const ExchangePtr& exchange, ProblemKind otherwise, std::function<void()> work) {
+void Dispatch::post(const ExchangePtr& exchange, ProblemKind otherwise,
+                    std::function<void()> work) {
   auto task = [exchange, work = std::move(work)] { answering_failures(exchange, work); };
   bool taken = false;
   {

@@ -12,24 +12,18 @@
 // metrics refuse query parameters too.
 //
 // Threads: handle() from any; replies come from the caller's thread, the pool or a lane. Errors:
-// never throws; see Exchange::fail. To end: stop the edge, drain the engine and wait for it, end()
-// the routes, destroy the pool, the engine, and the routes last: what is still queued in the engine
-// is answered while it ends.
+// never throws; a fault is answered 500 and logged (Exchange::fail). Ending: stop the edge, then
+// destroy the routes, the pool and the engine in this order, which is the natural one. What is
+// still under way by then is answered while the pool and the engine end.
 // Source: contract, "Who gets which answer"; RFC 9110; RFC 7240 (Prefer).
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "access/authenticator.hpp"
 #include "db/pool.hpp"
 #include "http/exchange.hpp"
 #include "http/message.hpp"
-#include "http/paths.hpp"
 #include "once/engine.hpp"
 #include "once/executor.hpp"
 #include "once/key.hpp"
@@ -44,7 +38,8 @@ struct RoutesSettings {
   AnswerLog::Lines access_log = AnswerLog::Lines::on;
 };
 
-// What the routes work with; all of it outlives them.
+// What the routes work with; all of it outlives them, and the pool and the engine also end before
+// the rest.
 struct RoutesParts {
   once::Engine& engine;
   db::Pool& reads;
@@ -56,55 +51,19 @@ struct RoutesParts {
   once::Executor& accounts;
 };
 
+class Dispatch;
+
 class Routes final : public Handler {
  public:
   Routes(RoutesParts parts, RoutesSettings settings);
+  ~Routes() override;  // from now on nothing goes to the pool or the engine any more
+  Routes(const Routes&) = delete;
+  Routes& operator=(const Routes&) = delete;
 
   void handle(Request request, Reply reply) override;
 
-  // From now on nothing goes to the blocking pool: what would need it is told to come back.
-  void end();
-
  private:
-  // routes.cpp: who is asking, and for what
-  void begin(const ExchangePtr& exchange);
-  void serve_public(const ExchangePtr& exchange, Route route);
-  void enter(const ExchangePtr& exchange, const std::optional<access::Caller>& caller);
-  void dispatch(const ExchangePtr& exchange, const RouteMatch& match);
-
-  // operations.cpp: calls under an idempotency key
-  void submit(const ExchangePtr& exchange, Route route);
-  void resolve(const ExchangePtr& exchange, const std::shared_ptr<once::Operation>& asked,
-               once::Resolution resolution);
-  void look_up(const ExchangePtr& exchange, const std::shared_ptr<once::Operation>& asked,
-               ProblemKind otherwise);
-
-  // reads.cpp: each on a thread of the blocking pool
-  void read(const ExchangePtr& exchange, const RouteMatch& match);
-  void read_payments(Exchange& exchange);
-  void read_payment(Exchange& exchange, std::string_view segment);
-  void read_account(Exchange& exchange, std::string_view segment);
-  void read_entries(Exchange& exchange, std::string_view segment);
-  void read_key(Exchange& exchange, std::string_view segment);
-
-  // Runs `work` in the blocking pool, or answers `otherwise`. What it throws is answered.
-  void post(const ExchangePtr& exchange, ProblemKind otherwise, std::function<void()> work);
-
-  RoutesParts parts_;
-  RoutesSettings settings_;
-  AnswerLog answers_;
-  std::mutex posting_;
-  bool ended_ = false;  // under posting_
+  std::shared_ptr<Dispatch> dispatch_;  // shared with everything that is under way
 };
-
-// Runs `work`; whatever it throws becomes the exchange's answer.
-template <class Work>
-void answering_failures(const ExchangePtr& exchange, Work&& work) {
-  try {
-    work();
-  } catch (const std::exception& error) {
-    exchange->fail(error);
-  }
-}
 
 }  // namespace oncepay::http
