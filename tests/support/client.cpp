@@ -261,6 +261,11 @@ Answer Client::read(bool head_only) {
   return answer;
 }
 
+bool Client::answered(std::chrono::milliseconds budget) {
+  pollfd ready{socket_, POLLIN, 0};
+  return !buffer_.empty() || ::poll(&ready, 1, static_cast<int>(budget.count())) > 0;
+}
+
 bool Client::closed_by_peer(std::chrono::milliseconds budget) {
   pollfd ready{socket_, POLLIN, 0};
   if (!buffer_.empty() || ::poll(&ready, 1, static_cast<int>(budget.count())) <= 0) {

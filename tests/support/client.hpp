@@ -63,6 +63,7 @@ class Client {
   void connect();
   void write(std::string_view bytes);  // a peer that closed meanwhile is no error here
   Answer read(bool head_only = false);
+  bool answered(std::chrono::milliseconds budget);  // something can be read
   bool connected() const { return socket_ >= 0; }
   // True when the peer has closed, or closes within the budget, with nothing more to read.
   bool closed_by_peer(std::chrono::milliseconds budget);

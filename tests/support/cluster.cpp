@@ -16,7 +16,8 @@ namespace support {
 
 Cluster::Cluster(std::vector<std::string> settings) : settings_(std::move(settings)) {
   std::string parent = (std::filesystem::temp_directory_path() / "oncepay-cluster-XXXXXX").string();
-  // The server runs as another user when the tests run as root: it must be able to reach its folder.
+  // The server runs as another user when the tests run as root: it must be able to reach its
+  // folder.
   if (::mkdtemp(parent.data()) == nullptr || ::chmod(parent.c_str(), 0755) != 0) {
     throw std::system_error(errno, std::generic_category(), "mkdtemp");
   }

@@ -1,6 +1,6 @@
-// A database of a test's own, dropped with everything in it when the test is over, and the questions
-// that tests ask of it behind the service's back. Made from a template that the real binary has
-// migrated once for the run; test processes that start together make that template once.
+// A database of a test's own, dropped with everything in it when the test is over, and the
+// questions that tests ask of it behind the service's back. Made from a template that the real
+// binary has migrated once for the run; test processes that start together make that template once.
 // One thread at a time; `connect` gives another thread its own session.
 #pragma once
 

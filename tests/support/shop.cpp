@@ -99,9 +99,10 @@ Answer Caller::open(const std::string& key, const std::string& body) {
 
 std::string Caller::open_account(const std::string& currency, const std::string& overdraft_limit) {
   const std::string id = fresh_name("a:");
-  expect_created(open(fresh_key(), R"({"id":)" + json_text(id) + R"(,"currency":)" + json_text(currency) +
-                                       R"(,"overdraft_limit":)" + overdraft_limit + "}"),
-                 "opening an account");
+  expect_created(
+      open(fresh_key(), R"({"id":)" + json_text(id) + R"(,"currency":)" + json_text(currency) +
+                            R"(,"overdraft_limit":)" + overdraft_limit + "}"),
+      "opening an account");
   return id;
 }
 
@@ -126,6 +127,9 @@ std::int64_t Caller::balance_of(const std::string& account) {
 
 Shop::Shop(const Instance::Flags& flags, const Environment& environment)
     : instance(database, flags, environment), tenant(create_tenant(database)) {}
+
+Shop::Shop(Database given, const Instance::Flags& flags)
+    : database(std::move(given)), instance(database, flags), tenant(create_tenant(database)) {}
 
 Payment Shop::payment_between_new_accounts(std::int64_t amount, std::int64_t funds) {
   Caller caller = this->caller();

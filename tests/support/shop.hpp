@@ -1,7 +1,7 @@
 // The verbs of the domain: tenants, accounts and payments as a client sees them. `Shop` is the
-// smallest place where one can pay: a database, an instance on it and a tenant.
-// Verbs that only prepare (`open_account`, `fund`) throw when they fail; verbs under test return the
-// answer. A Caller belongs to one thread.
+// smallest place where one can pay: a database, an instance on it and a tenant. Verbs that only
+// prepare (`open_account`, `fund`) throw when they fail; verbs under test return the answer. A
+// Caller belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Payment {
 };
 
 std::string json_text(const std::string& text);  // a JSON string
-std::string fresh_key();                      // bare, 20 to 60 visible characters
+std::string fresh_key();                         // bare, 20 to 60 visible characters
 
 class Caller {
  public:
@@ -74,6 +74,7 @@ class Caller {
 class Shop {
  public:
   explicit Shop(const Instance::Flags& flags = {}, const Environment& environment = {});
+  Shop(Database database, const Instance::Flags& flags);
 
   Caller caller() const { return Caller(instance, tenant); }
   Caller caller_at(const Instance& other) const { return Caller(other, tenant); }

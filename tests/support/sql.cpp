@@ -17,6 +17,8 @@ Sql::Sql(const std::string& url) : connection_(PQconnectdb(url.c_str())) {
   // Notices of DROP … IF EXISTS and the like would only bury a failing check.
   PQsetNoticeProcessor(
       connection_.get(), [](void*, const char*) {}, nullptr);
+  // So that tests can tell the service's sessions from their own.
+  run(std::string("SET application_name = '") + test_session + "'");
 }
 
 Sql::Result Sql::execute(const std::string& statement, const Parameters& parameters) {

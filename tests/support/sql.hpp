@@ -14,6 +14,8 @@ struct pg_result;
 
 namespace support {
 
+inline constexpr const char* test_session = "a test";  // application_name
+
 using Row = std::vector<std::optional<std::string>>;
 
 class Sql {
