@@ -133,6 +133,40 @@ TEST_CASE("an expired key that many claim at once is decided once") {
   CHECK(broken_books(shop().database) == "");
 }
 
+TEST_CASE("CLM-02 a key that vanishes while two claim it is decided once") {
+  // The row is removed by somebody who has not committed yet; both claims run into it.
+  const std::string key = fresh_key();
+  shop().caller().pay(key, standing_payment());
+  const Instance::Flags patient{"--cleanup=off", "--lock-timeout=20000"};
+  const Instance one = after(day + 1s, patient);
+  const Instance two(shop().database, patient);
+  Sql remover = shop().database.connect();
+  remover.run("BEGIN");
+  remover.run("DELETE FROM idempotency_keys WHERE key = $1", {key});
+  std::vector<Client> clients;
+  for (const Instance* instance : {&one, &two}) {
+    clients.emplace_back(instance->port());
+    clients.back().connect();
+    clients.back().write(shop().caller().payment_request(key, standing_payment()).bytes());
+  }
+  REQUIRE(eventually([&] {
+    return shop().database.sql().number(
+               "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+               " AND datname = current_database()") == 2;
+  }));
+  remover.run("COMMIT");
+  int succeeded = 0;
+  for (Client& client : clients) {
+    const Answer answer = client.read();
+    CHECK((answer.status == 201 || answer.status == 409));
+    succeeded += answer.status == 201 ? 1 : 0;
+  }
+  CHECK(succeeded >= 1);
+  CHECK(shop().payments_with_key(key) == 2);  // the expired one, and one more
+  CHECK(shop().key_rows(key) == 1);
+  CHECK(broken_books(shop().database) == "");
+}
+
 TEST_CASE("an expired key that is claimed for an unknown account is free afterwards") {
   const std::string key = fresh_key();
   shop().caller().pay(key, standing_payment());

@@ -215,3 +215,15 @@ TEST_CASE("CMT-07 a payment can be read and replayed the moment it is answered, 
     expect_replay_of(first, there.replay(key, standing_payment()));
   }
 }
+
+TEST_CASE("CLT-01 another key is another purchase, however equal the body") {
+  // Both are valid by contract; what protects the client is to keep its key.
+  Caller caller = shop().caller();
+  const Payment payment = shop().payment_between_new_accounts(10, 100);
+  const Answer one = caller.pay(fresh_key(), payment);
+  const Answer two = caller.pay(fresh_key(), payment);
+  expect_succeeded(one);
+  expect_succeeded(two);
+  CHECK(payment_id_of(one) != payment_id_of(two));
+  CHECK(caller.balance_of(payment.source) == 80);
+}
