@@ -129,7 +129,7 @@ void check_database_url(Config& config, const std::string& url_file) {
 
 void check(Config& config, const std::string& url_file) {
   if (config.command != Command::version) check_database_url(config, url_file);
-  if (config.edge.tls_cert.empty() != config.edge.tls_key.empty()) {
+  if (config.tls_cert.empty() != config.tls_key.empty()) {
     throw OperatorError("--tls-cert and --tls-key belong together", "give both or none",
                         exit_usage);
   }
@@ -171,6 +171,18 @@ int dispatch(const Config& config) {
   throw std::logic_error("a command without code");
 }
 
+// Names the word that is no command, unless it could be something that must not be shown.
+std::string missing_command(const std::vector<std::string>& arguments) {
+  const auto is_word = [](const std::string& text) {
+    return !text.empty() && text.size() <= 32 && text.front() != '-' &&
+           text.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string::npos;
+  };
+  if (arguments.size() == 1 && is_word(arguments.front())) {
+    return "unknown or incomplete command: " + arguments.front();
+  }
+  return "a command is missing";
+}
+
 }  // namespace
 
 Environment read_environment() {
@@ -197,7 +209,8 @@ std::variant<Config, Help> parse_command_line(const std::vector<std::string>& ar
     throw usage_error(unknown_arguments(tree.root()), tree.given());
   } catch (const CLI::RequiredError&) {
     const bool complete = tree.command_of(tree.given()).has_value();
-    throw usage_error(complete ? "an argument is missing" : "a command is missing", tree.given());
+    throw usage_error(complete ? "an argument is missing" : missing_command(arguments),
+                      tree.given());
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();
     throw usage_error(what.substr(0, what.find(": ")) + ": takes exactly one value", tree.given());

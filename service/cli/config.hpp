@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "http/edge/config.hpp"
 #include "once/key.hpp"
 #include "runtime/log.hpp"
 
@@ -54,21 +55,6 @@ struct CleanupConfig {
   std::int64_t batches_max = 0;  // of one run of `cleanup`; 0 = until nothing expired is left
 };
 
-struct EdgeConfig {
-  std::string listen_host = "127.0.0.1";  // IPv6 without brackets
-  std::uint16_t listen_port = 8080;       // 0 = any free one
-  std::size_t head_bytes_max = 16'384;
-  std::size_t body_bytes_max = 65'536;
-  std::size_t fields_max = 100;
-  std::size_t connections_max = 10'000;
-  std::size_t connections_per_address_max = 10'000;
-  std::chrono::milliseconds request_deadline{10'000};
-  std::chrono::milliseconds idle_deadline{60'000};
-  std::size_t http_threads = 4;
-  std::string tls_cert;  // path; empty = no TLS
-  std::string tls_key;
-};
-
 struct Config {
   Command command = Command::version;
   std::string database_url;  // may hold a password: never printed
@@ -79,7 +65,9 @@ struct Config {
   std::chrono::seconds shutdown_delay{0};
   EngineConfig engine;
   CleanupConfig cleanup;
-  EdgeConfig edge;
+  http::edge::EdgeConfig edge;  // as the edge takes it
+  std::string tls_cert;         // paths; both empty = no TLS
+  std::string tls_key;
   std::string tenant_name;  // tenant create, apikey create
   std::string scopes;       // apikey create: "read,write"
   std::string api_key_id;   // apikey revoke

@@ -1,4 +1,5 @@
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <stop_token>
 #include <utility>
@@ -45,18 +46,8 @@ once::EngineSettings engine_settings(const Config& config) {
 }
 
 http::edge::EdgeConfig edge_config(const Config& config) {
-  http::edge::EdgeConfig edge;
-  edge.listen.host = config.edge.listen_host;
-  edge.listen.port = config.edge.listen_port;
-  if (!config.edge.tls_cert.empty()) edge.tls = {config.edge.tls_cert, config.edge.tls_key};
-  edge.head_bytes_max = config.edge.head_bytes_max;
-  edge.fields_max = config.edge.fields_max;
-  edge.body_bytes_max = config.edge.body_bytes_max;
-  edge.connections_max = config.edge.connections_max;
-  edge.connections_per_address_max = config.edge.connections_per_address_max;
-  edge.request_deadline = config.edge.request_deadline;
-  edge.idle_deadline = config.edge.idle_deadline;
-  edge.worker_threads = config.edge.http_threads;
+  http::edge::EdgeConfig edge = config.edge;
+  if (!config.tls_cert.empty()) edge.tls = {config.tls_cert, config.tls_key};
   edge.refuse = http::refuse;
   return edge;
 }
@@ -94,7 +85,7 @@ class Service {
 
   void start() {
     server_.start();
-    http::edge::ListenAddress address = edge_config(config_).listen;
+    http::edge::ListenAddress address = config_.edge.listen;
     if (server_.port() != 0) address.port = server_.port();
     log_.info("listening", {{"address", http::edge::to_string(address)},
                             {"version", runtime::release_version()}});
@@ -111,18 +102,25 @@ class Service {
   // New work is refused at once, what runs is answered. False: not within the grace period.
   bool drain(runtime::Signals& signals) {
     log_.info("draining", {{"grace_s", config_.shutdown_grace.count()}});
+    const auto now = std::chrono::steady_clock::now();
+    const auto until = now + config_.shutdown_grace;
     engine_.drain();
-    server_.drain(config_.shutdown_delay);
-    const auto until = std::chrono::steady_clock::now() + config_.shutdown_grace;
+    // While payments run, new connections still learn from /readyz and from 503 that this instance
+    // leaves, and that longer if whoever balances the load needs it.
+    server_.drain(config_.shutdown_grace);
+    bool accepting = true;
     while (!server_.wait_drained(milliseconds(0))) {
       if (std::chrono::steady_clock::now() >= until) return false;
       const auto signal = signals.wait(milliseconds(20));
       if (signal && *signal != runtime::Signal::hang_up) return false;
+      if (accepting && std::chrono::steady_clock::now() >= now + config_.shutdown_delay &&
+          engine_.wait_idle(now)) {
+        server_.drain(milliseconds(0));
+        accepting = false;
+      }
     }
     return engine_.wait_idle(until);
   }
-
-  void stop_now() { server_.stop_now(); }
 
  private:
   const Config& config_;
@@ -158,10 +156,11 @@ int run_serve(const Config& config) {
     if (signal == runtime::Signal::hang_up) service.reload();
     if (signal == runtime::Signal::terminate || signal == runtime::Signal::interrupt) break;
   }
-  const bool in_time = service.drain(signals);
-  if (!in_time) {
-    log.warning("not drained in time");
-    service.stop_now();
+  if (!service.drain(signals)) {
+    // What still runs waits for the database, and nothing here can hurry it. Leaving is safe at any
+    // instruction: it commits as a whole or not at all, and its key tells.
+    log.warning("stopped with payments under way; their keys tell what became of them");
+    std::_Exit(0);
   }
   log.info("stopped");
   return 0;

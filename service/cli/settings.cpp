@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <optional>
+#include <stdexcept>
 
 namespace oncepay::cli {
 namespace {
@@ -74,23 +75,6 @@ void Settings::whole_number(const std::string& flag, std::int64_t default_value,
       });
 }
 
-bool parse_listen(std::string_view text, EdgeConfig& edge) {
-  const auto colon = text.rfind(':');
-  if (colon == std::string_view::npos) return false;
-  std::string_view host = text.substr(0, colon);
-  const auto port = parse_whole_number(text.substr(colon + 1));
-  if (!port || *port > 65'535) return false;
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-  } else if (host.find_first_of(":[]") != std::string_view::npos) {
-    return false;
-  }
-  if (host.empty()) return false;
-  edge.listen_host = host;
-  edge.listen_port = static_cast<std::uint16_t>(*port);
-  return true;
-}
-
 void add_database_settings(CLI::App& command, Config& config, std::string& url_file) {
   Settings settings(command);
   settings.text(
@@ -132,28 +116,53 @@ void add_engine_settings(Settings& settings, EngineConfig& engine) {
                 });
 }
 
-void add_edge_settings(Settings& settings, EdgeConfig& edge) {
-  settings.word("--listen",
-                {"host:port", "127.0.0.1:8080", "where to serve; port 0 takes any free one"},
-                [&edge](std::string_view value) { return parse_listen(value, edge); });
+bool parse_listen(std::string_view text, http::edge::ListenAddress& listen) {
+  try {
+    listen = http::edge::parse_listen(text);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+void add_edge_limits(Settings& settings, http::edge::EdgeConfig& edge) {
   settings.number("--head-bytes-max", edge.head_bytes_max, {256, 1'048'576}, "bytes",
                   "request line and fields of one request; longer ones are answered 431");
-  settings.number("--body-bytes-max", edge.body_bytes_max, {1024, 16'777'216}, "bytes",
-                  "body of one request; longer ones are answered 413");
   settings.number("--fields-max", edge.fields_max, {1, 10'000}, "fields",
                   "header fields of one request; more are answered 431");
+  settings.number("--body-bytes-max", edge.body_bytes_max, {1024, 16'777'216}, "bytes",
+                  "body of one request; longer ones are answered 413");
   settings.number("--connections-max", edge.connections_max, {1, 1'000'000}, "connections",
-                  "open at the same time");
+                  "open at the same time; then idle ones make room, or new ones are answered 503");
   settings.number("--connections-per-address-max", edge.connections_per_address_max, {1, 1'000'000},
                   "connections", "open at the same time from one address");
+  settings.number("--waiting-requests-max", edge.waiting_requests_max, {1, 1'000'000}, "requests",
+                  "requests that wait for a thread at most; more are answered 503");
+  settings.number("--output-bytes-max", edge.output_bytes_max, {65'536, 67'108'864}, "bytes",
+                  "one answer, queued for a slow reader");
+  settings.number("--buffered-bytes-max", edge.buffered_bytes_max, {1'048'576, 68'719'476'736},
+                  "bytes", "requests and answers of all connections together");
+}
+
+void add_edge_settings(Settings& settings, Config& config) {
+  http::edge::EdgeConfig& edge = config.edge;
+  settings.word("--listen",
+                {"host:port or unix:/path?mode=0660", "127.0.0.1:8080",
+                 "where to serve; port 0 takes any free one"},
+                [&edge](std::string_view value) { return parse_listen(value, edge.listen); });
+  add_edge_limits(settings, edge);
   settings.duration("--request-deadline", edge.request_deadline, {1, day_ms},
                     "how long a client may take to send a whole request");
   settings.duration("--idle-deadline", edge.idle_deadline, {1, day_ms},
                     "how long a connection without a request stays open");
-  settings.number("--http-threads", edge.http_threads, {1, 256}, "threads",
-                  "threads that read requests and write answers");
-  settings.text("--tls-cert", edge.tls_cert, {"path", "none", "certificate chain in PEM"});
-  settings.text("--tls-key", edge.tls_key, {"path", "none", "its private key in PEM"});
+  settings.duration("--write-deadline", edge.write_deadline, {1, day_ms},
+                    "how long a client may take to read an answer");
+  settings.duration("--handshake-deadline", edge.handshake_deadline, {1, day_ms},
+                    "how long a client may take to set up TLS");
+  settings.number("--http-threads", edge.worker_threads, {1, 256}, "threads",
+                  "threads that read whole requests; waiting for an answer takes none");
+  settings.text("--tls-cert", config.tls_cert, {"path", "none", "certificate chain in PEM"});
+  settings.text("--tls-key", config.tls_key, {"path", "none", "its private key in PEM"});
 }
 
 }  // namespace
@@ -161,7 +170,7 @@ void add_edge_settings(Settings& settings, EdgeConfig& edge) {
 void add_serve_settings(CLI::App& command, Config& config) {
   Settings settings(command);
   settings.flag("--migrate", config.migrate, "apply pending migrations before serving");
-  add_edge_settings(settings, config.edge);
+  add_edge_settings(settings, config);
   add_engine_settings(settings, config.engine);
   settings.word("--cleanup", {"on|off", "on", "remove expired keys in the background"},
                 [&config](std::string_view value) {

@@ -50,7 +50,7 @@ class Settings {
   void duration(const std::string& flag, std::chrono::duration<std::int64_t, Period>& target,
                 Range range, const std::string& meaning) {
     using Duration = std::chrono::duration<std::int64_t, Period>;
-    const std::string unit = std::is_same_v<Duration, std::chrono::seconds> ? "s" : "ms";
+    const std::string unit = std::is_same_v<Duration, std::chrono::seconds> ? "seconds" : "ms";
     whole_number(flag, target.count(), range, unit, meaning,
                  [&target](std::int64_t value) { target = Duration(value); });
   }
@@ -67,9 +67,6 @@ class Settings {
 
 // "--lock-timeout" -> "ONCEPAY_LOCK_TIMEOUT"
 std::string variable_of(std::string_view flag);
-
-// "host:port" or "[IPv6]:port".
-bool parse_listen(std::string_view text, EdgeConfig& edge);
 
 void add_database_settings(CLI::App& command, Config& config, std::string& url_file);
 void add_serve_settings(CLI::App& command, Config& config);

@@ -21,7 +21,7 @@ int run_tenant_create(const Config& config) {
   db::Connection connection(connection_settings(config, "tenant"));
   const auto tenant = access::create_tenant(connection, config.tenant_name);
   if (!tenant) {
-    throw OperatorError("there is a tenant of that name already",
+    throw OperatorError("there is a tenant " + config.tenant_name + " already",
                         "oncepay tenant list shows all of them");
   }
   print(tenant->id + " " + tenant->name + "\n");
@@ -44,7 +44,8 @@ int run_apikey_create(const Config& config) {
   db::Connection connection(connection_settings(config, "apikey"));
   const auto made = access::create_api_key(connection, config.tenant_name, *scopes);
   if (!made) {
-    throw OperatorError("there is no tenant of that name", "oncepay tenant create NAME makes one");
+    throw OperatorError("there is no tenant " + config.tenant_name,
+                        "oncepay tenant create NAME makes one");
   }
   print(made->id + " " + made->key + "\n");
   std::fputs("The key is not stored and will not be shown again.\n", stderr);

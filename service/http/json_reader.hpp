@@ -24,7 +24,7 @@ namespace oncepay::http {
 
 struct JsonLimits {
   std::size_t depth_max = 16;  // arrays and objects inside each other; a scalar alone has depth 0
-  std::size_t values_max = 1024;  // in the whole document, itself included
+  std::size_t values_max = 65'536;  // in the whole document, itself included
 };
 
 enum class JsonKind {

@@ -229,13 +229,12 @@ std::string render_key_state(std::string_view key, const once::KeyState& state) 
   } else {
     object.raw("answer_status", "null");
   }
-  object.time("created_at", state.created_at_us);
-  if (state.completed) {
-    object.time("completed_at", state.completed_at_us);
-  } else {
-    object.raw("completed_at", "null");
-  }
-  object.time("expires_at", state.expires_at_us);
+  const auto time = [&object](std::string_view name, std::int64_t at_us) {
+    at_us == 0 ? object.raw(name, "null") : object.time(name, at_us);
+  };
+  time("created_at", state.created_at_us);
+  time("completed_at", state.completed_at_us);
+  time("expires_at", state.expires_at_us);
   object.close();
   return out;
 }

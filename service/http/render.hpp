@@ -33,7 +33,8 @@ std::string render_payments(std::span<const payments::Payment> page,
 std::string render_entries(std::span<const payments::Entry> page,
                            const std::optional<std::string>& next_cursor);
 
-// `payment_id`, `answer_status` and `completed_at` are null while there is none.
+// What there is not yet is null: `payment_id`, `answer_status` and `completed_at` of a key in
+// processing, and its other times while its claim is not committed.
 std::string render_key_state(std::string_view key, const once::KeyState& state);
 
 // What the answer to an operation calls its resource: the payment's id itself, or `accounts/` and

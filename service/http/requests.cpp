@@ -43,7 +43,9 @@ class DocumentReader {
 
   // Null counts as a value here.
   const JsonValue* present(std::string_view name) { return document_.find(name); }
+  // A list that nobody reads to its end stays bounded.
   void note(std::string pointer, std::string_view detail) {
+    if (errors_.size() >= errors_max) return;
     errors_.push_back({std::move(pointer), std::string(detail)});
   }
   [[nodiscard]] FieldErrors& errors() { return errors_; }

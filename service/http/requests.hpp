@@ -30,6 +30,7 @@ inline constexpr std::size_t description_length_max = 500;
 inline constexpr std::size_t metadata_pairs_max = 50;
 inline constexpr std::size_t metadata_name_length_max = 40;
 inline constexpr std::size_t metadata_value_length_max = 500;
+inline constexpr std::size_t errors_max = 500;  // told of one request; more are left out
 
 using FieldErrors = std::vector<FieldError>;
 

@@ -115,8 +115,10 @@ std::optional<Resolution> Engine::look_up(const Operation& operation) {
 }
 
 std::optional<KeyState> Engine::key_state(const std::string& tenant_id, const std::string& key) {
+  // Asked before the database is: what ends in between is found there.
+  const bool in_flight = state_->in_flight.contains(tenant_id, key);
   const auto stored = read_key(state_->reads, tenant_id, key);
-  if (!stored || stored->expired) return std::nullopt;
+  if (!stored || stored->expired) return in_flight ? std::optional(KeyState{}) : std::nullopt;
   return KeyState{stored->completed,     stored->answer.resource_id, stored->answer.status,
                   stored->created_at_us, stored->completed_at_us,    stored->expires_at_us};
 }

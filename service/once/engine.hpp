@@ -73,12 +73,12 @@ struct EngineSettings {
 
 // What the state of a key is, for those who ask without executing anything.
 struct KeyState {
-  bool completed;
-  std::string resource_id;       // empty if none
-  int answer_status;             // 0 while processing
-  std::int64_t created_at_us;    // since 1970, database's clock
-  std::int64_t completed_at_us;  // 0 while processing
-  std::int64_t expires_at_us;
+  bool completed = false;
+  std::string resource_id;           // empty if none
+  int answer_status = 0;             // 0 while processing
+  std::int64_t created_at_us = 0;    // since 1970, database's clock; 0 while it is not committed
+  std::int64_t completed_at_us = 0;  // 0 while processing
+  std::int64_t expires_at_us = 0;    // 0 while it is not committed
 };
 
 class Engine {
@@ -96,7 +96,8 @@ class Engine {
   // when the key is free. Executes nothing. Blocks for a round trip; db errors pass.
   std::optional<Resolution> look_up(const Operation& operation);
 
-  // Nothing when the key is absent or past its expiry. Blocks for a round trip; db errors pass.
+  // Nothing when the key is absent or past its expiry. A key that another instance is executing is
+  // absent here until that commits. Blocks for a round trip; db errors pass.
   std::optional<KeyState> key_state(const std::string& tenant_id, const std::string& key);
 
   // True while a payment submitted now would be taken.

