@@ -10,12 +10,14 @@
 #include "cli/schema.hpp"
 #include "db/pool.hpp"
 #include "http/edge/server.hpp"
+#include "http/edge_metrics.hpp"
 #include "http/problem.hpp"
 #include "http/render.hpp"
 #include "http/routes.hpp"
 #include "once/cleanup.hpp"
 #include "once/engine.hpp"
 #include "payments/executors.hpp"
+#include "runtime/descriptors.hpp"
 #include "runtime/log.hpp"
 #include "runtime/metrics.hpp"
 #include "runtime/signals.hpp"
@@ -28,6 +30,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
+constexpr std::size_t descriptors_besides = 256;   // database, log, listener and the like
 constexpr milliseconds read_wait{2'000};           // for a free connection to read on
 constexpr std::size_t blocking_queue_max = 4'096;  // calls that wait for a read
 constexpr milliseconds api_key_remembered{5'000};  // a revoked key works that much longer at most
@@ -78,6 +81,7 @@ class Service {
         routes_({engine_, reads_, authenticator_, blocking_, log, metrics_, payments_, accounts_},
                 {.key_format = config.engine.key_format}),
         server_(edge_config(config), routes_) {
+    http::export_edge_counters(server_.counters(), metrics_);
     if (config.cleanup.enabled) {
       cleanup_ = std::make_unique<once::CleanupThread>(cleanup_settings(config), log, metrics_);
     }
@@ -148,6 +152,12 @@ int run_serve(const Config& config) {
     check_schema(connection);
   }
 
+  const std::size_t wanted = config.edge.connections_max + descriptors_besides;
+  const std::size_t allowed = runtime::allow_descriptors(wanted);
+  if (allowed < wanted) {
+    log.warning("fewer file descriptors than connections_max needs",
+                {{"allowed", allowed}, {"wanted", wanted}});
+  }
   Service service(config, log);
   runtime::ignore_broken_pipes();  // again: a library may have taken it back
   service.start();

@@ -18,7 +18,7 @@ target_include_directories(oncepay_test_support PUBLIC "${CMAKE_SOURCE_DIR}/test
 target_link_libraries(oncepay_test_support PRIVATE oncepay_options PUBLIC ${modules} doctest::doctest
   nlohmann_json::nlohmann_json pqxx)
 # doctest's macros are not written for all of our warnings.
-target_compile_options(oncepay_test_support PUBLIC -Wno-old-style-cast -Wno-null-dereference -Wno-duplicated-branches)
+target_compile_options(oncepay_test_support PUBLIC -Wno-old-style-cast -Wno-duplicated-branches)
 
 # add_test_binary(NAME LABEL TIMEOUT seconds SOURCES file...)
 function(add_test_binary name label)
