@@ -159,23 +159,24 @@ namespace {
 
 struct ConnectFailure {
   std::string_view words;  // of the server or of libpq, as they are in English
+  std::string_view more_words;
   std::string_view sqlstate;
 };
 
-// A connection that fails gives words only, no SQLSTATE. Words in another language match nothing
-// and count as a lost connection, which is tried again: the safe side.
+// A connection that fails gives words only, no SQLSTATE. Words in another language match nothing and
+// count as a lost connection, which is tried again: the safe side.
 constexpr std::array connect_failures{
-    ConnectFailure{"authentication failed", "28P01"},
-    ConnectFailure{"no password supplied", "28P01"},
-    ConnectFailure{"no pg_hba.conf entry", "28000"},
-    ConnectFailure{"pg_hba.conf rejects", "28000"},
-    ConnectFailure{"is not permitted to log in", "28000"},
-    ConnectFailure{"FATAL:  role \"", "28000"},
-    ConnectFailure{"FATAL:  database \"", "3D000"},
-    ConnectFailure{"permission denied for database", "42501"},
-    ConnectFailure{"too many", "53300"},
-    ConnectFailure{"remaining connection slots are reserved", "53300"},
-    ConnectFailure{"session is read-only", "25006"},
+    ConnectFailure{"authentication failed", "", "28P01"},
+    ConnectFailure{"no password supplied", "", "28P01"},
+    ConnectFailure{"no pg_hba.conf entry", "", "28000"},
+    ConnectFailure{"pg_hba.conf rejects", "", "28000"},
+    ConnectFailure{"is not permitted to log in", "", "28000"},
+    ConnectFailure{"FATAL:  role \"", "\" does not exist", "28000"},
+    ConnectFailure{"FATAL:  database \"", "\" does not exist", "3D000"},
+    ConnectFailure{"permission denied for database", "", "42501"},
+    ConnectFailure{"FATAL:  ", "too many", "53300"},
+    ConnectFailure{"remaining connection slots are reserved", "", "53300"},
+    ConnectFailure{"session is read-only", "", "25006"},
 };
 
 // libpq reports one line for each host it tried, "connection to server at …, port … failed:
@@ -213,7 +214,10 @@ std::size_t count_of(std::string_view word, std::string_view text) {
 void throw_connect_failure(std::string_view words) {
   const std::string what = "cannot connect to the database: " + reasons_in(words);
   for (const ConnectFailure& failure : connect_failures) {
-    if (words.find(failure.words) == std::string_view::npos) continue;
+    if (words.find(failure.words) == std::string_view::npos ||
+        words.find(failure.more_words) == std::string_view::npos) {
+      continue;
+    }
     if (const auto reason = transient_reason(failure.sqlstate)) throw TransientError(*reason, what);
     // One of several hosts may have said so while another is only away for now.
     if (count_of(failure.words, words) < count_of("connection to server", words)) continue;

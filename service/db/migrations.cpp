@@ -172,6 +172,7 @@ Migrator::Step Migrator::try_next(const Migration*& next) {
   if (!transaction.run(sql::db::try_migration_lock).flag(0, 0)) return Step::locked_out;
   if (!transaction.run(sql::db::find_bookkeeping).flag(0, 0)) {
     transaction.run(sql::db::create_bookkeeping);
+    transaction.run(sql::db::describe_bookkeeping);
   }
   next = nullptr;
   for (const MigrationStatus& one : compare(transaction)) {
