@@ -48,6 +48,7 @@ CREATE TABLE payments (
 CREATE INDEX payments_by_key ON payments (tenant_id, idempotency_key, id);
 CREATE INDEX payments_by_source ON payments (tenant_id, source, id);
 CREATE INDEX payments_by_destination ON payments (tenant_id, destination, id);
+CREATE INDEX payments_declined ON payments (tenant_id, id) WHERE status = 'declined';
 COMMENT ON TABLE payments IS 'One row a decided payment, succeeded or declined; never changed';
 COMMENT ON COLUMN payments.metadata IS
     'JSON object text as it is answered; text, because jsonb would reorder it';

@@ -31,6 +31,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::size_t descriptors_besides = 256;   // database, log, listener and the like
+constexpr std::size_t door_threads = 2;            // each with a connection
 constexpr milliseconds read_wait{2'000};           // for a free connection to read on
 constexpr std::size_t blocking_queue_max = 4'096;  // calls that wait for a read
 constexpr milliseconds api_key_remembered{5'000};  // a revoked key works that much longer at most
@@ -67,18 +68,21 @@ once::CleanupThread::Settings cleanup_settings(const Config& config) {
 
 // Everything that serves, in the order in which it depends on each other; it ends the other way
 // round.
-class Service {
+class Instance {
  public:
-  Service(const Config& config, runtime::Log& log)
+  Instance(const Config& config, runtime::Log& log)
       : config_(config),
         log_(log),
         reads_(connection_settings(config, "reads"), config.engine.read_connections, read_wait),
-        authenticator_(reads_, api_key_remembered, api_keys_remembered_max),
+        door_reads_(connection_settings(config, "door"), door_threads, read_wait),
+        authenticator_(door_reads_, api_key_remembered, api_keys_remembered_max),
         payments_(http::make_renderers()),
         accounts_(http::make_renderers()),
-        engine_(engine_settings(config), reads_, log, metrics_),
+        engine_(engine_settings(config), door_reads_, log, metrics_),
         blocking_(config.engine.read_connections, blocking_queue_max),
-        routes_({engine_, reads_, authenticator_, blocking_, log, metrics_, payments_, accounts_},
+        door_(door_threads, blocking_queue_max),
+        routes_({engine_, reads_, authenticator_, blocking_, door_, log, metrics_, payments_,
+                 accounts_},
                 {.key_format = config.engine.key_format}),
         server_(edge_config(config), routes_) {
     http::export_edge_counters(server_.counters(), metrics_);
@@ -131,11 +135,13 @@ class Service {
   runtime::Log& log_;
   runtime::Metrics metrics_;
   db::Pool reads_;
+  db::Pool door_reads_;  // apart, so that slow reads never keep a payment from being let in
   access::Authenticator authenticator_;
   payments::PaymentExecutor payments_;
   payments::AccountExecutor accounts_;
   once::Engine engine_;
   runtime::ThreadPool blocking_;
+  runtime::ThreadPool door_;
   http::Routes routes_;
   http::edge::Server server_;
   std::unique_ptr<once::CleanupThread> cleanup_;
@@ -158,15 +164,15 @@ int run_serve(const Config& config) {
     log.warning("fewer file descriptors than connections_max needs",
                 {{"allowed", allowed}, {"wanted", wanted}});
   }
-  Service service(config, log);
+  Instance instance(config, log);
   runtime::ignore_broken_pipes();  // again: a library may have taken it back
-  service.start();
+  instance.start();
   for (;;) {
     const auto signal = signals.wait(std::chrono::hours(1));
-    if (signal == runtime::Signal::hang_up) service.reload();
+    if (signal == runtime::Signal::hang_up) instance.reload();
     if (signal == runtime::Signal::terminate || signal == runtime::Signal::interrupt) break;
   }
-  if (!service.drain(signals)) {
+  if (!instance.drain(signals)) {
     // What still runs waits for the database, and nothing here can hurry it. Leaving is safe at any
     // instruction: it commits as a whole or not at all, and its key tells.
     log.warning("stopped with payments under way; their keys tell what became of them");

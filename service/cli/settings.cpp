@@ -188,7 +188,7 @@ void add_serve_settings(CLI::App& command, Config& config) {
   settings.duration("--shutdown-grace", config.shutdown_grace, {1, 3600},
                     "after SIGTERM: how long running payments may take to finish");
   settings.duration("--shutdown-delay", config.shutdown_delay, {0, 3600},
-                    "after SIGTERM: how long new requests are still taken, while /readyz is 503");
+                    "after SIGTERM: how long new connections are taken at least, to be told 503");
   settings.word("--log-level", {"debug|info|warning|error", "info", "the least that is logged"},
                 [&config](std::string_view value) {
                   using enum runtime::LogLevel;

@@ -163,8 +163,8 @@ struct ConnectFailure {
   std::string_view sqlstate;
 };
 
-// A connection that fails gives words only, no SQLSTATE. Words in another language match nothing and
-// count as a lost connection, which is tried again: the safe side.
+// A connection that fails gives words only, no SQLSTATE. Words in another language match nothing
+// and count as a lost connection, which is tried again: the safe side.
 constexpr std::array connect_failures{
     ConnectFailure{"authentication failed", "", "28P01"},
     ConnectFailure{"no password supplied", "", "28P01"},

@@ -50,8 +50,9 @@ class Dispatch : public std::enable_shared_from_this<Dispatch> {
   void read_entries(Exchange& exchange, std::string_view segment);
   void read_key(Exchange& exchange, std::string_view segment);
 
-  // Runs `work` in the blocking pool, or answers `otherwise`. What it throws is answered.
-  void post(const ExchangePtr& exchange, ProblemKind otherwise, std::function<void()> work);
+  // Runs `work` in the pool, or answers `otherwise`. What it throws is answered.
+  void post(runtime::ThreadPool& pool, const ExchangePtr& exchange, ProblemKind otherwise,
+            std::function<void()> work);
 
   RoutesParts parts_;
   RoutesSettings settings_;

@@ -92,7 +92,7 @@ void Dispatch::resolve(const ExchangePtr& exchange, const std::shared_ptr<once::
 void Dispatch::look_up(const ExchangePtr& exchange, const std::shared_ptr<once::Operation>& asked,
                        ProblemKind otherwise) {
   if (!asked) return exchange->refuse(otherwise);
-  post(exchange, otherwise, [self = shared_from_this(), exchange, asked, otherwise] {
+  post(parts_.door, exchange, otherwise, [self = shared_from_this(), exchange, asked, otherwise] {
     auto known = self->parts_.engine.look_up(*asked);
     if (!known) return exchange->refuse(otherwise);
     self->resolve(exchange, nullptr, std::move(*known));

@@ -60,38 +60,52 @@ payments::PaymentFilter take_filter(Query& query) {
   return filter;
 }
 
+// About what a row takes in the answer. A page ends before it outgrows what one answer may hold,
+// and has one row at least.
+constexpr std::size_t page_bytes_max = 512 * 1024;
+std::size_t bytes_of(const payments::Payment& payment) {
+  return 512 + payment.metadata.size() + 2 * payment.description.value_or("").size();
+}
+std::size_t bytes_of(const payments::Entry&) { return 512; }
+
 // The rows were read with a limit of one more than the page holds; cuts the page to size.
 template <class Row, class CursorOf>
 std::optional<std::string> cut_page(std::vector<Row>& rows, int limit, CursorOf cursor_of) {
-  const auto size = static_cast<std::size_t>(limit);
+  std::size_t size = 0;
+  std::size_t bytes = 0;
+  while (size < rows.size() && size < static_cast<std::size_t>(limit) &&
+         (size == 0 || bytes + bytes_of(rows[size]) <= page_bytes_max)) {
+    bytes += bytes_of(rows[size++]);
+  }
   if (rows.size() <= size) return std::nullopt;
-  rows.erase(rows.begin() + limit, rows.end());
+  rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(size), rows.end());
   return cursor_of(rows.back());
 }
 
 }  // namespace
 
 void Dispatch::read(const ExchangePtr& exchange, const RouteMatch& match) {
-  post(exchange, ProblemKind::overloaded, [self = shared_from_this(), exchange, match] {
-    switch (match.route) {
-      case Route::payments:
-        return self->read_payments(*exchange);
-      case Route::payment:
-        return self->read_payment(*exchange, match.segment);
-      case Route::account:
-        return self->read_account(*exchange, match.segment);
-      case Route::account_entries:
-        return self->read_entries(*exchange, match.segment);
-      case Route::idempotency_key:
-        return self->read_key(*exchange, match.segment);
-      case Route::accounts:
-      case Route::health:
-      case Route::readiness:
-      case Route::metrics:
-        break;
-    }
-    throw std::logic_error("this route is not read here");
-  });
+  post(parts_.blocking, exchange, ProblemKind::overloaded,
+       [self = shared_from_this(), exchange, match] {
+         switch (match.route) {
+           case Route::payments:
+             return self->read_payments(*exchange);
+           case Route::payment:
+             return self->read_payment(*exchange, match.segment);
+           case Route::account:
+             return self->read_account(*exchange, match.segment);
+           case Route::account_entries:
+             return self->read_entries(*exchange, match.segment);
+           case Route::idempotency_key:
+             return self->read_key(*exchange, match.segment);
+           case Route::accounts:
+           case Route::health:
+           case Route::readiness:
+           case Route::metrics:
+             break;
+         }
+         throw std::logic_error("this route is not read here");
+       });
 }
 
 void Dispatch::read_payments(Exchange& exchange) {

@@ -60,7 +60,7 @@ void Dispatch::begin(const ExchangePtr& exchange) {
   if (!api_key) return exchange->refuse(ProblemKind::unauthorized);
   if (const auto known = parts_.authenticator.remembered(*api_key))
     return enter(exchange, known->caller);
-  post(exchange, ProblemKind::overloaded,
+  post(parts_.door, exchange, ProblemKind::overloaded,
        [self = shared_from_this(), exchange, api_key = *api_key] {
          self->enter(exchange, self->parts_.authenticator.authenticate(api_key));
        });
@@ -106,14 +106,14 @@ void Dispatch::end() {
   ended_ = true;
 }
 
-void Dispatch::post(const ExchangePtr& exchange, ProblemKind otherwise,
+void Dispatch::post(runtime::ThreadPool& pool, const ExchangePtr& exchange, ProblemKind otherwise,
                     std::function<void()> work) {
   auto task = [exchange, work = std::move(work)] { answering_failures(exchange, work); };
   bool taken = false;
   {
     // Held while posting, so that nothing is posted any more once end() has returned.
     const std::lock_guard lock(posting_);
-    taken = !ended_ && parts_.blocking.post(std::move(task));
+    taken = !ended_ && pool.post(std::move(task));
   }
   if (!taken) exchange->refuse(otherwise);
 }

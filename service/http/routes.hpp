@@ -44,7 +44,8 @@ struct RoutesParts {
   once::Engine& engine;
   db::Pool& reads;
   access::Authenticator& authenticator;
-  runtime::ThreadPool& blocking;
+  runtime::ThreadPool& blocking;  // for reads
+  runtime::ThreadPool& door;      // for what a payment may wait for: API keys and look-ups
   runtime::Log& log;
   runtime::Metrics& metrics;
   once::Executor& payments;

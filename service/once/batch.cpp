@@ -33,6 +33,7 @@ class Batch {
   void decide();
   void complete();
   [[nodiscard]] std::vector<PendingPtr> won_operations() const;
+  [[nodiscard]] std::int64_t now_us() const { return now_us_; }
   std::vector<Resolution> take_resolutions();
 
  private:
@@ -50,7 +51,7 @@ class Batch {
   std::vector<std::optional<Resolution>> resolutions_;
   Indices won_;  // operations whose claim is ours, in the order of arrival
   std::vector<std::optional<Decision>> decisions_;
-  std::int64_t now_us_ = 0;
+  std::int64_t now_us_ = 0;  // 0 while no claim is ours
 };
 
 void Batch::claim() {
@@ -222,16 +223,33 @@ std::vector<Resolution> Batch::take_resolutions() {
   return taken;
 }
 
+// While in doubt: the keys of the first attempt must not have come to the end of their life.
+void check_history(BatchHistory& history, std::int64_t now_us, std::chrono::seconds retention) {
+  if (now_us == 0) return;
+  if (history.first_us == 0) history.first_us = now_us;
+  const std::chrono::microseconds since(now_us - history.first_us);
+  if (history.in_doubt && since >= retention) {
+    throw db::InDoubtError("the keys of a commit in doubt have expired");
+  }
+}
+
 }  // namespace
 
 BatchResult run_batch(db::Connection& connection, std::span<const PendingPtr> operations,
-                      std::chrono::seconds retention, const OnClaimed& on_claimed) {
+                      std::chrono::seconds retention, BatchHistory& history,
+                      const OnClaimed& on_claimed) {
   using Clock = std::chrono::steady_clock;
   BatchResult result;
   const auto began = Clock::now();
   db::Transaction transaction(connection);
   Batch batch(transaction, operations, retention);
+  history.claimed = false;
   batch.claim();
+  check_history(history, batch.now_us(), retention);
+  // What is found may be committed here and not yet on the synchronous standby: with a record of
+  // its own this COMMIT waits for everything before it.
+  if (history.in_doubt) transaction.run(sql::once::write_commit_record);
+  history.claimed = true;
   on_claimed(batch.won_operations());
   const auto claimed = Clock::now();
   batch.decide();

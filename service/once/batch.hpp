@@ -41,8 +41,18 @@ struct BatchResult {
 // `on_claimed` hears which operations hold their claim before they are executed.
 using OnClaimed = std::function<void(std::span<const PendingPtr>)>;
 
-// No two operations of a batch may have the same key.
+// What is known of the earlier attempts of a batch.
+struct BatchHistory {
+  bool in_doubt = false;      // a COMMIT was sent whose outcome is not known
+  std::int64_t first_us = 0;  // the first attempt's time by the database's clock; 0 = none yet
+  bool claimed = false;       // the last attempt got as far as its claims
+};
+
+// No two operations of a batch may have the same key. While in doubt, a key that may have expired
+// since the first attempt is not claimed again, because nothing tells then what became of that
+// COMMIT: InDoubtError.
 BatchResult run_batch(db::Connection& connection, std::span<const PendingPtr> operations,
-                      std::chrono::seconds retention, const OnClaimed& on_claimed);
+                      std::chrono::seconds retention, BatchHistory& history,
+                      const OnClaimed& on_claimed);
 
 }  // namespace oncepay::once

@@ -100,7 +100,7 @@ void CleanupThread::run_once(std::unique_ptr<db::Connection>& connection, std::s
                             {"remaining", run.remaining},
                             {"ms", run.duration.count()}});
     }
-  } catch (const std::runtime_error& error) {
+  } catch (const std::exception& error) {
     counts_->failures.add();
     log_.error("cleanup failed", {{"what", error.what()}});
     if (connection && !connection->usable()) connection.reset();

@@ -16,7 +16,7 @@ namespace oncepay::once {
 namespace {
 
 // Operations that may wait for a key somebody else is stuck on; each costs up to one lock_timeout.
-constexpr std::size_t stuck_operations_max = 64;
+constexpr std::size_t stuck_operations_max = 16;
 
 std::optional<StoredKey> read_key(db::Pool& reads, const std::string& tenant_id,
                                   const std::string& key) {

@@ -64,7 +64,7 @@ struct EngineSettings {
   std::size_t lanes = 2;
   std::size_t batch_operations_max = 256;
   std::size_t queue_operations_max = 8192;  // one tenant holds at most half of it
-  std::size_t waiters_max = 8192;           // calls that wait for another call's answer
+  std::size_t waiters_max = 1024;           // calls that wait for another call's answer
   std::chrono::seconds retention{86'400};
   std::chrono::milliseconds answer_deadline{
       15'000};  // then OutcomeUnknown, while the operation goes on

@@ -131,6 +131,11 @@ void InFlight::claimed(std::span<const PendingPtr> batch) {
   for (auto& call : calls) call.done(std::move(call.resolution));
 }
 
+void InFlight::released(std::span<const PendingPtr> batch) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& pending : batch) pending->claimed = false;
+}
+
 void InFlight::end(Pending& pending, const Resolution& resolution, std::vector<Call>& calls,
                    std::vector<Again>& agains) {
   for (auto& waiter : pending.waiters) {
@@ -153,7 +158,8 @@ void InFlight::end(Pending& pending, const Resolution& resolution, std::vector<C
     }
   }
   pending.waiters.clear();
-  pendings_.erase(pending.map_key);
+  const auto place = pendings_.find(pending.map_key);
+  if (place != pendings_.end() && place->second.get() == &pending) pendings_.erase(place);
 }
 
 void InFlight::finish(std::span<const PendingPtr> batch, std::vector<Resolution> resolutions) {

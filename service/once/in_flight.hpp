@@ -79,6 +79,8 @@ class InFlight {
 
   // The operation holds the claim on its key: rivals are mismatches from now on.
   void claimed(std::span<const PendingPtr> batch);
+  // The attempt that held the claims is over without a commit: who is right is open again.
+  void released(std::span<const PendingPtr> batch);
   // The operations have ended: everybody who waits is answered.
   void finish(std::span<const PendingPtr> batch, std::vector<Resolution> resolutions);
   void finish(const PendingPtr& pending, const Resolution& resolution);

@@ -20,13 +20,14 @@ constexpr milliseconds reconnect_patience{
     1'000};  // how long a batch waits for the database to come back
 constexpr milliseconds ping_interval{1'000};  // of an idle lane
 constexpr milliseconds pause_max{500};
+constexpr std::chrono::seconds plans_kept{2};  // see sql/once/forget_plans.sql
 
 }  // namespace
 
 // How far one batch has come in its attempts.
 struct Lane::Attempt {
   int count = 0;
-  bool in_doubt = false;  // a COMMIT was sent whose outcome is not known yet
+  BatchHistory history;
   SteadyTime lost_since{};
   SteadyTime resolve_until{};
 };
@@ -131,49 +132,81 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
   if (!connect(stop)) {
     if (attempt.lost_since == SteadyTime{}) attempt.lost_since = now;
     const auto until =
-        attempt.in_doubt ? attempt.resolve_until : attempt.lost_since + reconnect_patience;
+        attempt.history.in_doubt ? attempt.resolve_until : attempt.lost_since + reconnect_patience;
     if (now < until) return false;
     give_up(batch, attempt);
     return true;
   }
+  std::optional<BatchResult> result;
   try {
-    auto result = run_batch(*connection_, batch, shared_.settings.retention,
-                            [this](auto claimed) { shared_.in_flight.claimed(claimed); });
-    observe(batch.size(), result.times);
-    if (kind_ == LaneKind::aside) shared_.aside.forget(batch.front()->map_key);
-    shared_.in_flight.finish(batch, std::move(result.resolutions));
-    return true;
+    forget_old_plans();
+    result = run_batch(*connection_, batch, shared_.settings.retention, attempt.history,
+                       [this](auto claimed) { shared_.in_flight.claimed(claimed); });
   } catch (const db::InDoubtError&) {
-    shared_.metrics.in_doubt.add();
-    shared_.log.warning("commit in doubt", {{"operations", batch.size()}});
-    disconnect();
-    if (!attempt.in_doubt) attempt.resolve_until = now + shared_.settings.commit_resolve_deadline;
-    attempt.in_doubt = true;
-    return false;
+    shared_.in_flight.released(batch);
+    return after_in_doubt(batch, attempt) == Next::leave;
   } catch (const db::TransientError& error) {
+    shared_.in_flight.released(batch);
     return after_transient(batch, error, attempt) == Next::leave;
-  } catch (const db::StatementError& error) {
-    shared_.log.error("statement refused", {{"sqlstate", error.sqlstate()},
-                                            {"constraint", error.constraint()},
+  } catch (const std::exception& error) {
+    shared_.in_flight.released(batch);
+    after_fault(batch, error, attempt, stop);
+    return true;
+  }
+  // Committed, or read. From here on nothing may run the batch again.
+  observe(batch.size(), result->times);
+  if (kind_ == LaneKind::aside) shared_.aside.forget(batch.front()->map_key);
+  shared_.in_flight.finish(batch, std::move(result->resolutions));
+  return true;
+}
+
+Lane::Next Lane::after_in_doubt(const std::vector<PendingPtr>& batch, Attempt& attempt) {
+  shared_.metrics.in_doubt.add();
+  shared_.log.warning("commit in doubt", {{"operations", batch.size()}});
+  disconnect();
+  const auto now = std::chrono::steady_clock::now();
+  if (!attempt.history.in_doubt) {
+    attempt.resolve_until = now + shared_.settings.commit_resolve_deadline;
+  }
+  attempt.history.in_doubt = true;
+  if (now < attempt.resolve_until) return Next::again;
+  give_up(batch, attempt);
+  return Next::leave;
+}
+
+// A database error that running again does not mend, or a bug: only the guilty one shall fail.
+void Lane::after_fault(const std::vector<PendingPtr>& batch, const std::exception& error,
+                       const Attempt& attempt, std::stop_token stop) {
+  if (const auto* refused = dynamic_cast<const db::StatementError*>(&error)) {
+    shared_.log.error("statement refused", {{"sqlstate", refused->sqlstate()},
+                                            {"constraint", refused->constraint()},
                                             {"operations", batch.size()}});
-  } catch (const std::logic_error& error) {
+  } else {
     shared_.log.error("fault in a batch", {{"what", error.what()}, {"operations", batch.size()}});
   }
-  if (attempt.in_doubt) {
+  if (attempt.history.in_doubt) {
     give_up(batch, attempt);
   } else if (batch.size() > 1) {
-    one_by_one(batch, stop);
+    one_by_one(batch, std::move(stop));
   } else {
     shared_.metrics.failed.add();
     shared_.in_flight.finish(batch.front(), Failed{});
   }
-  return true;
+}
+
+void Lane::forget_old_plans() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < planned_at_ + plans_kept) return;
+  db::Transaction transaction(*connection_);
+  transaction.run(sql::once::forget_plans);
+  transaction.commit();
+  planned_at_ = now;
 }
 
 Lane::Next Lane::after_transient(const std::vector<PendingPtr>& batch,
                                  const db::TransientError& error, Attempt& attempt) {
   const auto now = std::chrono::steady_clock::now();
-  if (attempt.in_doubt && now < attempt.resolve_until) {
+  if (attempt.history.in_doubt && now < attempt.resolve_until) {
     if (!connection_->usable()) disconnect();
     return Next::again;
   }
@@ -202,7 +235,7 @@ Lane::Next Lane::after_transient(const std::vector<PendingPtr>& batch,
 }
 
 Lane::Next Lane::after_lock_timeout(const std::vector<PendingPtr>& batch, Attempt& attempt) {
-  if (attempt.in_doubt) {  // the old backend still holds our claims, and the time is over
+  if (attempt.history.in_doubt) {  // the old backend still holds our claims, and the time is over
     give_up(batch, attempt);
     return Next::leave;
   }
@@ -213,6 +246,11 @@ Lane::Next Lane::after_lock_timeout(const std::vector<PendingPtr>& batch, Attemp
     return Next::leave;
   }
   const auto& pending = batch.front();
+  // The claim was ours and an account was not to be had: nothing is in progress, the key is free.
+  if (attempt.history.claimed) {
+    give_up(batch, attempt);
+    return Next::leave;
+  }
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   // Somebody asked to wait for the answer and still has time: it goes to the end of the line.
   if (now < pending->wait_until && shared_.aside.push_stuck(pending)) return Next::leave;
@@ -229,7 +267,7 @@ void Lane::one_by_one(const std::vector<PendingPtr>& batch, std::stop_token stop
 // Nothing was committed, unless a COMMIT is in doubt.
 void Lane::give_up(const std::vector<PendingPtr>& batch, const Attempt& attempt) {
   const Resolution resolution =
-      attempt.in_doubt ? Resolution(OutcomeUnknown{}) : Resolution(Unavailable{});
+      attempt.history.in_doubt ? Resolution(OutcomeUnknown{}) : Resolution(Unavailable{});
   shared_.in_flight.finish(batch, std::vector<Resolution>(batch.size(), resolution));
 }
 

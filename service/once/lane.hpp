@@ -97,6 +97,10 @@ class Lane {
   void process(std::vector<PendingPtr> batch, std::stop_token stop);
   void one_by_one(const std::vector<PendingPtr>& batch, std::stop_token stop);
   bool try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std::stop_token stop);
+  Next after_in_doubt(const std::vector<PendingPtr>& batch, Attempt& attempt);
+  void after_fault(const std::vector<PendingPtr>& batch, const std::exception& error,
+                   const Attempt& attempt, std::stop_token stop);
+  void forget_old_plans();
   Next after_transient(const std::vector<PendingPtr>& batch, const db::TransientError& error,
                        Attempt& attempt);
   Next after_lock_timeout(const std::vector<PendingPtr>& batch, Attempt& attempt);
@@ -107,6 +111,7 @@ class Lane {
   LaneKind kind_;
   std::unique_ptr<db::Connection> connection_;
   bool counted_ = false;  // in lanes_connected
+  SteadyTime planned_at_{};
   std::minstd_rand random_;
 };
 

@@ -47,6 +47,10 @@ db::Rows run_list(db::Transaction& transaction, const std::string& tenant_id,
     params.add(filter.account).add(filter.limit).add(*filter.idempotency_key);
     return transaction.run(sql::payments::list_payments_of_key, params);
   }
+  if (!filter.account && filter.status == PaymentStatus::declined) {
+    return transaction.run(sql::payments::list_declined_payments,
+                           db::Params().add(tenant_id).add(filter.before_id).add(filter.limit));
+  }
   params.add(filter.limit);
   if (!filter.account) return transaction.run(sql::payments::list_payments, params);
   params.add(*filter.account);

@@ -1,6 +1,7 @@
 // A fixed number of threads and a bounded queue for work that may block on a round trip.
 //
-// Deliberately not for the lanes: those own their connections. A full queue is an answer, not a wait.
+// Deliberately not for the lanes: those own their connections. A full queue is an answer, not a
+// wait.
 //
 // Threads: post() from any. Tasks must not throw.
 #pragma once

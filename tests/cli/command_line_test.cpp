@@ -22,7 +22,8 @@ Config parse(const Words& words, Environment environment = with_url) {
   return std::get<Config>(parse_command_line(words, environment));
 }
 
-// The message of a refusal; empty when nothing was refused. Neither it nor its hint repeats a value.
+// The message of a refusal; empty when nothing was refused. Neither it nor its hint repeats a
+// value.
 std::string refusal_of(const Words& words, const Environment& environment = with_url) {
   try {
     parse_command_line(words, environment);

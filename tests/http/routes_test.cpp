@@ -43,9 +43,9 @@ struct Stand {
   std::optional<Routes> routes;
 
   explicit Stand(std::size_t queue_max = 100) : blocking(1, queue_max) {
-    routes.emplace(
-        RoutesParts{engine, reads, authenticator, blocking, log, metrics, payments, accounts},
-        RoutesSettings{once::KeyFormat::any, AnswerLog::Lines::off});
+    routes.emplace(RoutesParts{engine, reads, authenticator, blocking, blocking, log, metrics,
+                               payments, accounts},
+                   RoutesSettings{once::KeyFormat::any, AnswerLog::Lines::off});
   }
 
   Response send(std::string method, std::string target, std::vector<Header> headers = {}) {

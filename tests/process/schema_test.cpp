@@ -29,7 +29,8 @@ const Payment& paid() {
 // Inserts a copy of the newest transfer with some columns changed (JSON); the SQLSTATE.
 std::string insert_transfer_with(const std::string& changes) {
   return sql().sqlstate_of(
-      "INSERT INTO transfers OVERRIDING SYSTEM VALUE SELECT (copy).* FROM (SELECT jsonb_populate_record(t, $1::jsonb) AS"
+      "INSERT INTO transfers OVERRIDING SYSTEM VALUE SELECT (copy).* FROM"
+      " (SELECT jsonb_populate_record(t, $1::jsonb) AS"
       " copy FROM transfers t ORDER BY id DESC LIMIT 1) copies",
       {changes});
 }

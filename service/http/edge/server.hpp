@@ -54,8 +54,8 @@ class Server {
   [[nodiscard]] std::optional<std::string> reload_tls();
 
   // From now on every answer says Connection: close. New connections are accepted for
-  // `shutdown_delay` more, since whoever balances load learns late; then idle ones are closed and the
-  // rest is answered. Of several calls the one that ends it first counts.
+  // `shutdown_delay` more, since whoever balances load learns late; then idle ones are closed and
+  // the rest is answered. Of several calls the one that ends it first counts.
   void drain(std::chrono::milliseconds shutdown_delay);
 
   // Waits until, after drain(), every connection is closed. False: not within the deadline, or
