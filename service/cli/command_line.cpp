@@ -12,6 +12,7 @@
 #include "cli/operator_error.hpp"
 #include "cli/settings.hpp"
 #include "db/connection.hpp"
+#include "runtime/memory.hpp"
 #include "runtime/signals.hpp"
 
 namespace oncepay::cli {
@@ -226,6 +227,7 @@ std::variant<Config, Help> parse_command_line(const std::vector<std::string>& ar
 
 int run(int argc, char** argv) {
   runtime::ignore_broken_pipes();
+  runtime::keep_freed_memory();
   try {
     const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
     const auto parsed = parse_command_line(arguments, read_environment());

@@ -144,6 +144,7 @@ TEST_CASE("filters by account, status and key show what they say and nothing els
   CHECK(ids(account) == Ids{declined, succeeded});
   CHECK(ids(account + "&status=succeeded") == Ids{succeeded});
   CHECK(ids(account + "&status=declined") == Ids{declined});
+  CHECK(ids("status=declined").front() == declined);  // the newest of all accounts
   CHECK(ids("idempotency_key=" + first) == Ids{succeeded});
   CHECK(ids("idempotency_key=" + second + "&status=declined") == Ids{declined});
   CHECK(ids("idempotency_key=" + second + "&status=succeeded").empty());
