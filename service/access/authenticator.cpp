@@ -109,4 +109,6 @@ std::optional<Caller> Authenticator::look_up(const std::string& digest) {
   return caller;
 }
 
+bool Authenticator::ready() const { return pool_.reachable(); }
+
 }  // namespace oncepay::access

@@ -41,6 +41,9 @@ class Authenticator {
   // revoked.
   std::optional<Caller> authenticate(std::string_view api_key);
 
+  // False while the database could not be reached just now: who is not remembered cannot be let in.
+  [[nodiscard]] bool ready() const;
+
  private:
   struct Memory;
   std::optional<Caller> look_up(const std::string& digest);

@@ -56,6 +56,11 @@ void Pool::run(Access access, const std::function<void(Transaction&)>& work) {
   }
 }
 
+bool Pool::reachable() const {
+  const std::lock_guard lock(mutex_);
+  return open_ > 0 || Clock::now() >= not_before_;
+}
+
 std::unique_ptr<Connection> Pool::borrow(bool& was_idle) {
   std::unique_lock lock(mutex_);
   const auto deadline = Clock::now() + wait_;

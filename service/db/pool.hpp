@@ -31,6 +31,10 @@ class Pool {
   // never run twice. Throws TransientError(out_of_capacity) when no connection came free in time.
   void run(Access access, const std::function<void(Transaction&)>& work);
 
+  // False while the last attempt to connect failed and the pause after it is not over: what is
+  // asked now would fail at once.
+  [[nodiscard]] bool reachable() const;
+
  private:
   class Loan;
   using Clock = std::chrono::steady_clock;
@@ -44,7 +48,7 @@ class Pool {
   ConnectionSettings settings_;
   std::size_t connections_max_;
   std::chrono::milliseconds wait_;
-  std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards all below
   std::condition_variable returned_;
   std::vector<std::unique_ptr<Connection>> idle_;
   std::size_t open_ = 0;   // idle, lent, or being opened

@@ -22,8 +22,8 @@ void append_number(std::string& out, std::int64_t number) {
   out.append(digits.data(), end);
 }
 
-// Like runtime::to_hex, but into what is already there and through a bare pointer, which the compiler
-// can keep in a register: a batch binds hundreds of bodies.
+// Like runtime::to_hex, but into what is already there and through a bare pointer, which the
+// compiler can keep in a register: a batch binds hundreds of bodies.
 void append_hex(std::string& out, std::string_view bytes) {
   static constexpr std::string_view digits = "0123456789abcdef";
   const std::size_t begin = out.size();

@@ -73,7 +73,8 @@ void Dispatch::serve_public(const ExchangePtr& exchange, Route route) {
     return exchange->refuse({.kind = ProblemKind::invalid_request, .errors = std::move(errors)});
   if (route == Route::health) return exchange->answer(json_response(200, R"({"status":"ok"})"));
   if (route == Route::readiness) {
-    if (!parts_.engine.ready()) return exchange->refuse(ProblemKind::unavailable);
+    if (!parts_.engine.ready() || !parts_.authenticator.ready())
+      return exchange->refuse(ProblemKind::unavailable);
     return exchange->answer(json_response(200, R"({"status":"ready"})"));
   }
   Response response;
