@@ -1,6 +1,6 @@
 #include "runtime/version.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <spdlog/version.h>
 
