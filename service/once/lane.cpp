@@ -16,8 +16,8 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr int attempts_max = 6;  // of a batch that met a serialization failure
-constexpr milliseconds reconnect_patience{
-    1'000};  // how long a batch waits for the database to come back
+// How long a batch waits for the database to come back.
+constexpr milliseconds reconnect_patience{3'000};
 constexpr milliseconds ping_interval{1'000};  // of an idle lane
 constexpr milliseconds pause_max{500};
 constexpr std::chrono::seconds plans_kept{2};  // see sql/once/forget_plans.sql
