@@ -49,6 +49,12 @@ once::EngineSettings engine_settings(const Config& config) {
   return settings;
 }
 
+db::ConnectionSettings read_settings(const Config& config, const char* purpose) {
+  db::ConnectionSettings settings = connection_settings(config, purpose);
+  settings.read_only_will_do = true;
+  return settings;
+}
+
 http::edge::EdgeConfig edge_config(const Config& config) {
   http::edge::EdgeConfig edge = config.edge;
   if (!config.tls_cert.empty()) edge.tls = {config.tls_cert, config.tls_key};
@@ -73,8 +79,8 @@ class Instance {
   Instance(const Config& config, runtime::Log& log)
       : config_(config),
         log_(log),
-        reads_(connection_settings(config, "reads"), config.engine.read_connections, read_wait),
-        door_reads_(connection_settings(config, "door"), door_threads, read_wait),
+        reads_(read_settings(config, "reads"), config.engine.read_connections, read_wait),
+        door_reads_(read_settings(config, "door"), door_threads, read_wait),
         authenticator_(door_reads_, api_key_remembered, api_keys_remembered_max),
         payments_(http::make_renderers()),
         accounts_(http::make_renderers()),

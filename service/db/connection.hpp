@@ -28,6 +28,8 @@ namespace oncepay::db {
 struct ConnectionSettings {
   std::string url;  // postgresql://… or key=value; may hold a password: never log it
   std::string application_name = "oncepay";
+  // For reads a primary that is set read-only will do; never a standby.
+  bool read_only_will_do = false;
   std::chrono::milliseconds connect_timeout{3000};     // of each host; rounded up to whole seconds
   std::chrono::milliseconds statement_timeout{10000};  // 0 = none
   std::chrono::milliseconds lock_timeout{1000};        // 0 = none

@@ -68,7 +68,7 @@ PGconn* open_session(const ConnectionSettings& settings) {
       {"tcp_user_timeout", tcp_user_timeout.c_str()},
       {"dbname", settings.url.c_str()},
       {"client_encoding", "UTF8"},
-      {"target_session_attrs", "read-write"},
+      {"target_session_attrs", settings.read_only_will_do ? "primary" : "read-write"},
       {"options", options.c_str()},
   };
   std::vector<const char*> names;
