@@ -9,6 +9,8 @@ namespace {
 
 // How long after its deadline a call may be told so at the latest.
 constexpr std::chrono::milliseconds deadline_grain{20};
+// How long a call that does not want to wait is kept while it is open whether its key is completed.
+constexpr std::chrono::milliseconds hasty_patience{500};
 
 std::string map_key_of(const Operation& operation) {
   // A tenant id has a fixed length, so the two cannot run into each other.
@@ -20,6 +22,7 @@ Resolution late(WaiterKind kind) {
     case WaiterKind::owner:
       return OutcomeUnknown{};
     case WaiterKind::same:
+    case WaiterKind::hasty:
       return InProgress{};
     case WaiterKind::rival:
       return Unavailable{};
@@ -83,7 +86,7 @@ void InFlight::join(const PendingPtr& pending, Operation operation, std::chrono:
     calls.push_back({std::move(done), Mismatch{}});
     return;
   }
-  if (same && wait.count() == 0) {
+  if (same && wait.count() == 0 && pending->claimed) {
     calls.push_back({std::move(done), InProgress{}});
     return;
   }
@@ -92,7 +95,9 @@ void InFlight::join(const PendingPtr& pending, Operation operation, std::chrono:
     return;
   }
   const auto now = std::chrono::steady_clock::now();
-  if (same) {
+  if (same && wait.count() == 0) {
+    add_waiter(*pending, WaiterKind::hasty, now + hasty_patience, std::move(done), nullptr, {});
+  } else if (same) {
     const auto until = (now + wait).time_since_epoch().count();
     if (until > pending->wait_until) pending->wait_until = until;
     add_waiter(*pending, WaiterKind::same, now + wait, std::move(done), nullptr, {});
@@ -117,15 +122,18 @@ void InFlight::claimed(std::span<const PendingPtr> batch) {
     for (const auto& pending : batch) {
       pending->claimed = true;
       if (pending->waiters.size() < 2) continue;
-      auto rivals = std::stable_partition(
-          pending->waiters.begin(), pending->waiters.end(),
-          [](const Waiter& waiter) { return waiter.kind != WaiterKind::rival; });
-      for (auto rival = rivals; rival != pending->waiters.end(); ++rival) {
-        deadlines_.erase(rival->deadline);
+      const auto told = std::stable_partition(
+          pending->waiters.begin(), pending->waiters.end(), [](const Waiter& waiter) {
+            return waiter.kind == WaiterKind::owner || waiter.kind == WaiterKind::same;
+          });
+      for (auto waiter = told; waiter != pending->waiters.end(); ++waiter) {
+        deadlines_.erase(waiter->deadline);
         --waiting_;
-        calls.push_back({std::move(rival->done), Mismatch{}});
+        calls.push_back({std::move(waiter->done), waiter->kind == WaiterKind::rival
+                                                      ? Resolution(Mismatch{})
+                                                      : Resolution(InProgress{})});
       }
-      pending->waiters.erase(rivals, pending->waiters.end());
+      pending->waiters.erase(told, pending->waiters.end());
     }
   }
   for (auto& call : calls) call.done(std::move(call.resolution));
@@ -146,6 +154,7 @@ void InFlight::end(Pending& pending, const Resolution& resolution, std::vector<C
         calls.push_back({std::move(waiter.done), resolution});
         break;
       case WaiterKind::same:
+      case WaiterKind::hasty:
         calls.push_back({std::move(waiter.done), for_waiter(resolution)});
         break;
       case WaiterKind::rival:
