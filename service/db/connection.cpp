@@ -44,6 +44,7 @@ struct Transaction::Work {
 
   Connection::Session& session;
   pqxx::nontransaction work;
+  std::int64_t began_at_us = 0;
   bool failed = false;
   bool ended = false;
 };
@@ -55,7 +56,8 @@ Transaction::Transaction(Connection& connection, Access access) : connection_(co
   }
   work_ = std::make_unique<Work>(session);
   try {
-    work_->work.exec(session.begin(access));
+    const pqxx::result begun = work_->work.exec(session.begin(access));
+    if (access == Access::read_write) work_->began_at_us = begun.one_field().as<std::int64_t>();
   } catch (const std::exception&) {
     session.unusable = true;
     throw_statement_failure("BEGIN", session.connected());
@@ -63,6 +65,8 @@ Transaction::Transaction(Connection& connection, Access access) : connection_(co
 }
 
 Transaction::~Transaction() = default;
+
+std::int64_t Transaction::began_at_us() const { return work_->began_at_us; }
 
 Rows Transaction::run(const Statement& statement, const Params& params) {
   if (work_->ended || work_->failed) {
@@ -99,6 +103,23 @@ Rows Transaction::run(const Statement& statement, const Params& params) {
       throw;
     }
   }
+}
+
+void Transaction::control(std::string_view command) {
+  try {
+    work_->work.exec(command);
+  } catch (const std::exception&) {
+    work_->failed = true;
+    throw_statement_failure(command, connection_.session_->connected());
+  }
+}
+
+Rows Transaction::run_and_undo(const Statement& statement, const Params& params) {
+  control("SAVEPOINT undo");
+  Rows rows = run(statement, params);
+  control("ROLLBACK TO SAVEPOINT undo");
+  control("RELEASE SAVEPOINT undo");
+  return rows;
 }
 
 void Transaction::run_migration_text(const std::string& text) {

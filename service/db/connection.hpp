@@ -25,11 +25,18 @@
 
 namespace oncepay::db {
 
+// by_use: the planner looks at each statement's parameters, and at how large tables are.
+// by_index: it plans a statement once in a session, and always through indexes. For statements that
+// reach their rows by primary key alone: planning them each time costs more than running them, and a
+// plan made while a table was empty must still be right when it has grown.
+enum class Plans { by_use, by_index };
+
 struct ConnectionSettings {
   std::string url;  // postgresql://… or key=value; may hold a password: never log it
   std::string application_name = "oncepay";
   // For reads a primary that is set read-only will do; never a standby.
   bool read_only_will_do = false;
+  Plans plans = Plans::by_use;
   std::chrono::milliseconds connect_timeout{3000};     // of each host; rounded up to whole seconds
   std::chrono::milliseconds statement_timeout{10000};  // 0 = none
   std::chrono::milliseconds lock_timeout{1000};        // 0 = none
@@ -76,9 +83,16 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
+  // When it began by the database's clock, microseconds since 1970: what now() is in its statements.
+  // Of read_write transactions alone, because only their BEGIN asks for it.
+  [[nodiscard]] std::int64_t began_at_us() const;
+
   // Prepared on first use per connection under the statement's name. After an error the transaction
   // can only be destroyed.
   Rows run(const Statement& statement, const Params& params = {});
+
+  // Runs a statement for what it returns and takes back what it did, row locks included.
+  Rows run_and_undo(const Statement& statement, const Params& params = {});
 
   // Returns only after the server acknowledged the COMMIT of a transaction that had not failed.
   // Throws InDoubtError when COMMIT was sent and its outcome is not known, TransientError or
@@ -87,6 +101,8 @@ class Transaction {
 
  private:
   friend class Migrator;
+  // SAVEPOINT and its like.
+  void control(std::string_view command);
   // A whole migration, of several statements. A StatementError says what the server objects to.
   void run_migration_text(const std::string& text);
 

@@ -49,6 +49,12 @@ std::string session_options(const ConnectionSettings& settings) {
   add("standard_conforming_strings", "on");
   // Compiling a plan takes longer than any statement here runs.
   add("jit", "off");
+  if (settings.plans == Plans::by_index) {
+    add("plan_cache_mode", "force_generic_plan");
+    for (const char* way : {"enable_seqscan", "enable_hashjoin", "enable_mergejoin"}) {
+      add(way, "off");
+    }
+  }
   return options;
 }
 
@@ -145,8 +151,8 @@ void Connection::Session::pin_synchronous_commit() {
     throw_statement_failure("SHOW synchronous_commit", connected());
   }
   if (level == "off") level = "on";
-  begin_read_write =
-      "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit TO " + level;
+  begin_read_write = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit TO " +
+                     level + "; SELECT (extract(epoch FROM now()) * 1000000)::bigint";
 }
 
 }  // namespace oncepay::db

@@ -23,23 +23,26 @@ using Indices = std::vector<std::size_t>;
 class Batch {
  public:
   Batch(db::Transaction& transaction, std::span<const PendingPtr> operations,
-        std::chrono::seconds retention)
+        BatchSettings settings)
       : transaction_(transaction),
         operations_(operations),
-        retention_(retention),
+        settings_(settings),
+        expected_(operations.size()),
+        decisions_(operations.size()),
         resolutions_(operations.size()) {}
 
   void claim();
   void decide();
   void complete();
   [[nodiscard]] std::vector<PendingPtr> won_operations() const;
-  [[nodiscard]] std::int64_t now_us() const { return now_us_; }
+  [[nodiscard]] std::size_t keys_found() const { return keys_found_; }
   std::vector<Resolution> take_resolutions();
 
  private:
   [[nodiscard]] const Operation& operation(std::size_t index) const {
     return operations_[index]->operation;
   }
+  void expect(const Indices& wanted);
   Indices insert(const Indices& wanted);
   Indices judge_stored(const Indices& lost);
   void remove_ended(const Indices& ended);
@@ -47,12 +50,41 @@ class Batch {
 
   db::Transaction& transaction_;
   std::span<const PendingPtr> operations_;
-  std::chrono::seconds retention_;
+  BatchSettings settings_;
+  std::vector<std::optional<Answer>> expected_;
+  std::vector<std::optional<Decision>> decisions_;
   std::vector<std::optional<Resolution>> resolutions_;
   Indices won_;  // operations whose claim is ours, in the order of arrival
-  std::vector<std::optional<Decision>> decisions_;
-  std::int64_t now_us_ = 0;  // 0 while no claim is ours
+  std::size_t keys_found_ = 0;
 };
+
+// The arrays that hold answers in sql/once/claim_keys.sql and complete_keys.sql.
+struct AnswerArrays {
+  db::Array statuses, types, locations, bodies, resources;
+
+  void add(const Answer& answer) {
+    statuses.add(std::int64_t{answer.status});
+    types.add(answer.content_type);
+    answer.location ? locations.add(*answer.location) : locations.add_null();
+    bodies.add_bytes(answer.body);
+    answer.resource_id.empty() ? resources.add_null() : resources.add(answer.resource_id);
+  }
+  void add_none() {
+    for (auto* array : {&statuses, &types, &locations, &bodies, &resources}) array->add_null();
+  }
+  void bind(db::Params& params) const {
+    params.add(statuses).add(types).add(locations).add(bodies).add(resources);
+  }
+};
+
+// What each operation's answer will be if all goes well.
+void Batch::expect(const Indices& wanted_keys) {
+  for (const std::size_t index : wanted_keys) {
+    if (expected_[index]) continue;
+    const Operation& wanted = operation(index);
+    expected_[index] = wanted.executor->expect(*wanted.payload, transaction_.began_at_us());
+  }
+}
 
 void Batch::claim() {
   Indices wanted(operations_.size());
@@ -61,7 +93,9 @@ void Batch::claim() {
     const auto order = operation(a).tenant_id.compare(operation(b).tenant_id);
     return order != 0 ? order < 0 : operation(a).key < operation(b).key;
   });
+  if (settings_.first_look == FirstLook::read) wanted = judge_stored(wanted);
   for (int round = 0; round < claim_rounds_max && !wanted.empty(); ++round) {
+    expect(wanted);
     const Indices lost = insert(wanted);
     wanted = lost.empty() ? Indices{} : judge_stored(lost);
   }
@@ -73,25 +107,24 @@ void Batch::claim() {
 // Claims the wanted keys, which are sorted; returns those that have a row already.
 Indices Batch::insert(const Indices& wanted) {
   db::Array tenants, keys, fingerprints;
+  AnswerArrays answers;
   for (const std::size_t index : wanted) {
     tenants.add(operation(index).tenant_id);
     keys.add(operation(index).key);
     fingerprints.add_bytes(operation(index).fingerprint);
+    expected_[index] ? answers.add(*expected_[index]) : answers.add_none();
   }
-  const db::Rows rows = transaction_.run(sql::once::claim_keys,
-                                         db::Params()
-                                             .add(tenants)
-                                             .add(keys)
-                                             .add(fingerprints)
-                                             .add(fingerprint_version_current)
-                                             .add(static_cast<std::int64_t>(retention_.count())));
+  db::Params params;
+  params.add(tenants).add(keys).add(fingerprints).add(fingerprint_version_current);
+  params.add(static_cast<std::int64_t>(settings_.retention.count()));
+  answers.bind(params);
+  const db::Rows rows = transaction_.run(sql::once::claim_keys, params);
   // Rows come back in the order in which they were inserted: a subsequence of the wanted keys.
   Indices lost;
   std::size_t row = 0;
   for (const std::size_t index : wanted) {
     if (row < rows.size() && rows.text(row, 0) == operation(index).tenant_id &&
         rows.text(row, 1) == operation(index).key) {
-      now_us_ = rows.number(row, 2);
       won_.push_back(index);
       ++row;
     } else {
@@ -110,6 +143,7 @@ Indices Batch::judge_stored(const Indices& lost) {
     keys.add(operation(index).key);
   }
   const db::Rows rows = transaction_.run(sql::once::read_keys, db::Params().add(tenants).add(keys));
+  keys_found_ = std::max(keys_found_, rows.size());
   Indices ended;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     StoredKey stored = read_stored_key(rows, row);
@@ -152,16 +186,16 @@ void Batch::decide() {
     known = executor;
     indices.push_back(index);
   }
-  decisions_.resize(operations_.size());
   for (auto& [rank, group] : by_rank) {
     auto& [executor, indices] = group;
     std::vector<Claim> claims;
     claims.reserve(indices.size());
     for (const std::size_t index : indices) {
       const Operation& claimed = operation(index);
-      claims.push_back({claimed.tenant_id, claimed.key, *claimed.payload});
+      const Answer* const expected = expected_[index] ? &*expected_[index] : nullptr;
+      claims.push_back({claimed.tenant_id, claimed.key, *claimed.payload, expected});
     }
-    auto decisions = executor->execute(transaction_, claims, now_us_);
+    auto decisions = executor->execute(transaction_, claims, transaction_.began_at_us());
     check_rows(decisions.size(), claims.size(), "decisions");
     for (std::size_t i = 0; i < indices.size(); ++i) {
       decisions_[indices[i]] = std::move(decisions[i]);
@@ -170,38 +204,40 @@ void Batch::decide() {
 }
 
 void Batch::complete() {
-  db::Array tenants, keys, statuses, types, locations, bodies, resources;
-  db::Array refused_tenants, refused_keys;
+  db::Array tenants, keys, free_tenants, free_keys;
+  AnswerArrays answers;
   for (const std::size_t index : won_) {
     const Operation& claimed = operation(index);
-    if (auto* decided = std::get_if<Decided>(&*decisions_[index])) {
-      Answer& answer = decided->answer;
+    Decision& decision = *decisions_[index];
+    auto* refused = std::get_if<Refused>(&decision);
+    if (refused != nullptr || std::holds_alternative<Busy>(decision)) {
+      free_tenants.add(claimed.tenant_id);
+      free_keys.add(claimed.key);
+      resolutions_[index] =
+          refused != nullptr ? Resolution(NotDone{std::move(refused->answer)}) : Unavailable{};
+      continue;
+    }
+    auto* decided = std::get_if<Decided>(&decision);
+    if (decided != nullptr) {
       tenants.add(claimed.tenant_id);
       keys.add(claimed.key);
-      statuses.add(std::int64_t{answer.status});
-      types.add(answer.content_type);
-      answer.location ? locations.add(*answer.location) : locations.add_null();
-      bodies.add_bytes(answer.body);
-      answer.resource_id.empty() ? resources.add_null() : resources.add(answer.resource_id);
-      operations_[index]->attempted_resource_id = answer.resource_id;
-      resolutions_[index] = Answered{std::move(answer), false};
-    } else {
-      refused_tenants.add(claimed.tenant_id);
-      refused_keys.add(claimed.key);
-      resolutions_[index] = NotDone{std::move(std::get<Refused>(*decisions_[index]).answer)};
+      answers.add(decided->answer);
     }
+    Answer& answer = decided != nullptr ? decided->answer : expected_[index].value();
+    operations_[index]->attempted_resource_id = answer.resource_id;
+    resolutions_[index] = Answered{std::move(answer), false};
   }
   if (keys.size() > 0) {
-    const db::Rows rows = transaction_.run(
-        sql::once::complete_keys,
-        db::Params().add(tenants).add(keys).add(statuses).add(types).add(locations).add(bodies).add(
-            resources));
+    db::Params params;
+    params.add(tenants).add(keys);
+    answers.bind(params);
+    const db::Rows rows = transaction_.run(sql::once::complete_keys, params);
     check_rows(rows.affected(), keys.size(), "keys completed");
   }
-  if (refused_keys.size() > 0) {
-    const db::Rows rows = transaction_.run(sql::once::release_keys,
-                                           db::Params().add(refused_tenants).add(refused_keys));
-    check_rows(rows.affected(), refused_keys.size(), "keys released");
+  if (free_keys.size() > 0) {
+    const db::Rows rows =
+        transaction_.run(sql::once::release_keys, db::Params().add(free_tenants).add(free_keys));
+    check_rows(rows.affected(), free_keys.size(), "keys released");
   }
 }
 
@@ -225,7 +261,6 @@ std::vector<Resolution> Batch::take_resolutions() {
 
 // While in doubt: the keys of the first attempt must not have come to the end of their life.
 void check_history(BatchHistory& history, std::int64_t now_us, std::chrono::seconds retention) {
-  if (now_us == 0) return;
   if (history.first_us == 0) history.first_us = now_us;
   const std::chrono::microseconds since(now_us - history.first_us);
   if (history.in_doubt && since >= retention) {
@@ -236,16 +271,17 @@ void check_history(BatchHistory& history, std::int64_t now_us, std::chrono::seco
 }  // namespace
 
 BatchResult run_batch(db::Connection& connection, std::span<const PendingPtr> operations,
-                      std::chrono::seconds retention, BatchHistory& history,
-                      const OnClaimed& on_claimed) {
+                      BatchSettings settings, BatchHistory& history, const OnClaimed& on_claimed) {
   using Clock = std::chrono::steady_clock;
   BatchResult result;
   const auto began = Clock::now();
   db::Transaction transaction(connection);
-  Batch batch(transaction, operations, retention);
+  Batch batch(transaction, operations, settings);
   history.claimed = false;
   batch.claim();
-  check_history(history, batch.now_us(), retention);
+  if (!batch.won_operations().empty()) {
+    check_history(history, transaction.began_at_us(), settings.retention);
+  }
   // What is found may be committed here and not yet on the synchronous standby: with a record of
   // its own this COMMIT waits for everything before it.
   if (history.in_doubt) transaction.run(sql::once::write_commit_record);
@@ -260,6 +296,7 @@ BatchResult run_batch(db::Connection& connection, std::span<const PendingPtr> op
   result.times = {claimed - began, decided - claimed, completed - decided,
                   Clock::now() - completed};
   result.resolutions = batch.take_resolutions();
+  result.keys_found = batch.keys_found();
   return result;
 }
 

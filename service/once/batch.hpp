@@ -1,11 +1,13 @@
 // One batch of operations in one transaction: claim, decide, complete, commit.
 //
-//   claim     INSERT … ON CONFLICT DO NOTHING on all keys, sorted. Rows that come back are ours to
-//             decide. The others are read: a live row is a replay, a mismatch or in progress; a row
-//             that is past its life is removed and claimed again in this transaction; a row that
-//             vanished meanwhile is claimed again, a few times.
+//   expect    each executor says what the answer will be if all goes well.
+//   claim     INSERT … ON CONFLICT DO NOTHING on all keys, sorted, with the expected answers. Rows
+//             that come back are ours to decide. The others are read: a live row is a replay, a
+//             mismatch or in progress; a row that is past its life is removed and claimed again in
+//             this transaction; a row that vanished meanwhile is claimed again, a few times.
 //   decide    each executor gets its claims in the order of arrival and writes its effects.
-//   complete  answers are stored under their keys; refused operations give their claim back.
+//   complete  answers that are not the expected ones are stored under their keys; refused
+//             operations give their claim back. Mostly there are none, and a key is written once.
 //   commit    only then does anybody hear of it.
 //
 // A claim is the only right to decide: every number of rows written is checked against the number
@@ -35,7 +37,17 @@ struct BatchTimes {
 
 struct BatchResult {
   std::vector<Resolution> resolutions;  // one for each operation, in the order given
+  std::size_t keys_found = 0;           // had a row already
   BatchTimes times;
+};
+
+// Both ways lead to the same answers. Claiming first costs new keys the least; reading first costs
+// known keys the least, because nothing is written.
+enum class FirstLook { claim, read };
+
+struct BatchSettings {
+  std::chrono::seconds retention;
+  FirstLook first_look = FirstLook::claim;
 };
 
 // `on_claimed` hears which operations hold their claim before they are executed.
@@ -52,7 +64,6 @@ struct BatchHistory {
 // since the first attempt is not claimed again, because nothing tells then what became of that
 // COMMIT: InDoubtError.
 BatchResult run_batch(db::Connection& connection, std::span<const PendingPtr> operations,
-                      std::chrono::seconds retention, BatchHistory& history,
-                      const OnClaimed& on_claimed);
+                      BatchSettings settings, BatchHistory& history, const OnClaimed& on_claimed);
 
 }  // namespace oncepay::once

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,7 +36,11 @@ struct Claim {
   std::string_view tenant_id;
   std::string_view key;
   const Payload& payload;
+  const Answer* expected;  // what expect() said; null if nothing
 };
+
+// The answer is the expected one, which the claim has stored already: no second write of the key.
+struct AsExpected {};
 
 // The key is used up and this is its answer for as long as it lives.
 struct Decided {
@@ -47,7 +52,10 @@ struct Refused {
   Answer answer;
 };
 
-using Decision = std::variant<Decided, Refused>;
+// Nothing was done, because somebody holds what it needs; the key is not used up. Try again later.
+struct Busy {};
+
+using Decision = std::variant<AsExpected, Decided, Refused, Busy>;
 
 class Executor {
  public:
@@ -56,9 +64,16 @@ class Executor {
   // In which order the executors of one batch run: lower first, never equal.
   [[nodiscard]] virtual int rank() const = 0;
 
+  // The answer if all goes well, as far as that can be told before anything is locked; nothing if it
+  // cannot. Sent along with the claim. It is asked for again when a batch is run again, so an id it
+  // makes belongs to one attempt.
+  [[nodiscard]] virtual std::optional<Answer> expect(const Payload& payload,
+                                                     std::int64_t now_us) const = 0;
+
   // One decision for each claim, in the order of the claims, which is the order of arrival.
   // `now_us` is the transaction's time by the database's clock, microseconds since 1970. Throws db
-  // errors, after which the transaction is over, and std::logic_error for a bug.
+  // errors, after which the transaction is over, and std::logic_error for a bug. After a lock
+  // time-out it is called again for the same operations and has to do without what it waited for.
   virtual std::vector<Decision> execute(db::Transaction& transaction, std::span<const Claim> claims,
                                         std::int64_t now_us) = 0;
 };

@@ -20,7 +20,6 @@ constexpr int attempts_max = 6;  // of a batch that met a serialization failure
 constexpr milliseconds reconnect_patience{3'000};
 constexpr milliseconds ping_interval{1'000};  // of an idle lane
 constexpr milliseconds pause_max{500};
-constexpr std::chrono::seconds plans_kept{2};  // see sql/once/forget_plans.sql
 
 }  // namespace
 
@@ -78,7 +77,9 @@ bool Lane::connect(std::stop_token stop) {
   disconnect();
   if (stop.stop_requested()) return false;
   try {
-    connection_ = std::make_unique<db::Connection>(shared_.settings.database);
+    auto settings = shared_.settings.database;
+    settings.plans = db::Plans::by_index;
+    connection_ = std::make_unique<db::Connection>(settings);
   } catch (const db::TransientError& error) {
     shared_.log.warning("lane cannot connect", {{"reason", name_of(error.reason())}});
     return false;
@@ -139,9 +140,9 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
   }
   std::optional<BatchResult> result;
   try {
-    forget_old_plans();
-    result = run_batch(*connection_, batch, shared_.settings.retention, attempt.history,
-                       [this](auto claimed) { shared_.in_flight.claimed(claimed); });
+    result =
+        run_batch(*connection_, batch, {shared_.settings.retention, first_look_}, attempt.history,
+                  [this](auto claimed) { shared_.in_flight.claimed(claimed); });
   } catch (const db::InDoubtError&) {
     shared_.in_flight.released(batch);
     return after_in_doubt(batch, attempt) == Next::leave;
@@ -155,6 +156,8 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
   }
   // Committed, or read. From here on nothing may run the batch again.
   observe(batch.size(), result->times);
+  // Retries come in crowds, after an outage for instance: what the last batch was, the next one is.
+  first_look_ = 2 * result->keys_found > batch.size() ? FirstLook::read : FirstLook::claim;
   if (kind_ == LaneKind::aside) shared_.aside.forget(batch.front()->map_key);
   shared_.in_flight.finish(batch, std::move(result->resolutions));
   return true;
@@ -194,14 +197,6 @@ void Lane::after_fault(const std::vector<PendingPtr>& batch, const std::exceptio
   }
 }
 
-void Lane::forget_old_plans() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now < planned_at_ + plans_kept) return;
-  // Rolled back, which does not bring the plans back: a COMMIT of its own could end in doubt.
-  db::Transaction(*connection_).run(sql::once::forget_plans);
-  planned_at_ = now;
-}
-
 Lane::Next Lane::after_transient(const std::vector<PendingPtr>& batch,
                                  const db::TransientError& error, Attempt& attempt) {
   const auto now = std::chrono::steady_clock::now();
@@ -237,6 +232,11 @@ Lane::Next Lane::after_lock_timeout(const std::vector<PendingPtr>& batch, Attemp
   if (attempt.history.in_doubt) {  // the old backend still holds our claims, and the time is over
     give_up(batch, attempt);
     return Next::leave;
+  }
+  // The claims were ours and the executor waited: now it knows for what, and does without.
+  if (attempt.history.claimed && attempt.count + 1 < attempts_max) {
+    shared_.metrics.retried.add();
+    return Next::again;
   }
   if (kind_ == LaneKind::batches) {
     shared_.metrics.aside.add();

@@ -2,9 +2,11 @@
 //
 // What happens next, by kind of error:
 //   serialization, deadlock     the whole batch again, bounded, with a jittered pause
-//   lock time-out               the batch leaves the lane: its operations run alone, in the aside
+//   lock time-out of a claim    the batch leaves the lane: its operations run alone, in the aside
 //                               lane, so that one key that another instance is stuck on does not
 //                               slow everybody else down
+//   lock time-out after that    the whole batch again, bounded: the executor does without what it
+//                               waited for
 //   any other database error,   the operations one by one, so that only the guilty one fails
 //   or a bug
 //   connection lost before      a new connection, and again
@@ -27,6 +29,7 @@
 #include <vector>
 
 #include "db/connection.hpp"
+#include "once/batch.hpp"
 #include "once/engine_metrics.hpp"
 #include "once/in_flight.hpp"
 #include "once/queue.hpp"
@@ -100,18 +103,17 @@ class Lane {
   Next after_in_doubt(const std::vector<PendingPtr>& batch, Attempt& attempt);
   void after_fault(const std::vector<PendingPtr>& batch, const std::exception& error,
                    const Attempt& attempt, std::stop_token stop);
-  void forget_old_plans();
   Next after_transient(const std::vector<PendingPtr>& batch, const db::TransientError& error,
                        Attempt& attempt);
   Next after_lock_timeout(const std::vector<PendingPtr>& batch, Attempt& attempt);
   void give_up(const std::vector<PendingPtr>& batch, const Attempt& attempt);
-  void observe(std::size_t operations, const struct BatchTimes& times);
+  void observe(std::size_t operations, const BatchTimes& times);
 
   LaneShared& shared_;
   LaneKind kind_;
   std::unique_ptr<db::Connection> connection_;
   bool counted_ = false;  // in lanes_connected
-  SteadyTime planned_at_{};
+  FirstLook first_look_ = FirstLook::claim;
   std::minstd_rand random_;
 };
 

@@ -9,22 +9,28 @@ namespace oncepay::payments {
 
 namespace {
 
-const AccountRequest& request_of(const once::Claim& claim) {
-  return dynamic_cast<const AccountRequest&>(claim.payload);
+const AccountRequest& request_of(const once::Payload& payload) {
+  return dynamic_cast<const AccountRequest&>(payload);
 }
 
 using Name = std::pair<std::string_view, std::string_view>;  // tenant, account
 
 }  // namespace
 
+std::optional<once::Answer> AccountExecutor::expect(const once::Payload& payload,
+                                                    std::int64_t now_us) const {
+  const AccountRequest& request = request_of(payload);
+  return renderers_.account({request.id, request.currency, 0, request.overdraft_limit, now_us});
+}
+
 std::vector<once::Decision> AccountExecutor::execute(db::Transaction& transaction,
                                                      std::span<const once::Claim> claims,
-                                                     std::int64_t now_us) {
+                                                     std::int64_t) {
   // Of several that want one id, the first to arrive gets it.
   std::map<Name, const AccountRequest*> wanted;
   std::vector<bool> first(claims.size());
   for (std::size_t i = 0; i < claims.size(); ++i) {
-    const AccountRequest& request = request_of(claims[i]);
+    const AccountRequest& request = request_of(claims[i].payload);
     first[i] = wanted.emplace(Name(claims[i].tenant_id, request.id), &request).second;
   }
   db::Array tenants, ids, currencies, limits;
@@ -44,10 +50,9 @@ std::vector<once::Decision> AccountExecutor::execute(db::Transaction& transactio
   std::vector<once::Decision> decisions;
   decisions.reserve(claims.size());
   for (std::size_t i = 0; i < claims.size(); ++i) {
-    const AccountRequest& request = request_of(claims[i]);
+    const AccountRequest& request = request_of(claims[i].payload);
     if (first[i] && opened.contains(Name(claims[i].tenant_id, request.id))) {
-      decisions.push_back(once::Decided{
-          renderers_.account({request.id, request.currency, 0, request.overdraft_limit, now_us})});
+      decisions.push_back(once::AsExpected{});
     } else {
       decisions.push_back(once::Refused{
           renderers_.refused({{RefusalReason::account_exists, "/id"}}, request.request_id)});

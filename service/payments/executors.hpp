@@ -16,6 +16,7 @@
 
 #include "once/executor.hpp"
 #include "payments/books.hpp"
+#include "payments/held_accounts.hpp"
 #include "payments/requests.hpp"
 
 namespace oncepay::payments {
@@ -28,6 +29,7 @@ struct Refusal {
   std::string_view pointer;  // JSON pointer into the request: "/source", "/destination", "/id"
 };
 
+// An answer about a payment names the payment's id as its resource.
 struct Renderers {
   std::function<once::Answer(const Payment&)> payment;                                // 201
   std::function<once::Answer(const Payment&, std::string_view request_id)> declined;  // 402
@@ -39,12 +41,16 @@ class PaymentExecutor final : public once::Executor {
  public:
   explicit PaymentExecutor(Renderers renderers) : renderers_(std::move(renderers)) {}
   [[nodiscard]] int rank() const override { return 2; }
+  // That it succeeds, under a new id. A payment that is declined keeps that id.
+  [[nodiscard]] std::optional<once::Answer> expect(const once::Payload& payload,
+                                                   std::int64_t now_us) const override;
   std::vector<once::Decision> execute(db::Transaction& transaction,
                                       std::span<const once::Claim> claims,
                                       std::int64_t now_us) override;
 
  private:
   Renderers renderers_;
+  HeldAccounts held_;
 };
 
 // Before payments: a payment in the same batch may use the account that is being opened.
@@ -52,6 +58,8 @@ class AccountExecutor final : public once::Executor {
  public:
   explicit AccountExecutor(Renderers renderers) : renderers_(std::move(renderers)) {}
   [[nodiscard]] int rank() const override { return 1; }
+  [[nodiscard]] std::optional<once::Answer> expect(const once::Payload& payload,
+                                                   std::int64_t now_us) const override;
   std::vector<once::Decision> execute(db::Transaction& transaction,
                                       std::span<const once::Claim> claims,
                                       std::int64_t now_us) override;

@@ -1,7 +1,9 @@
-#include <map>
+#include <algorithm>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
+#include "db/errors.hpp"
 #include "payments/executors.hpp"
 #include "payments/ledger.hpp"
 #include "runtime/uuid.hpp"
@@ -11,47 +13,93 @@ namespace oncepay::payments {
 
 namespace {
 
-using Name = std::pair<std::string_view, std::string_view>;  // tenant, account
+const PaymentRequest& request_of(const once::Payload& payload) {
+  return dynamic_cast<const PaymentRequest&>(payload);
+}
 
-const PaymentRequest& request_of(const once::Claim& claim) {
-  return dynamic_cast<const PaymentRequest&>(claim.payload);
+// Sorted and distinct; they point into the requests, so they outlive any row.
+std::vector<AccountName> accounts_of(std::span<const once::Claim> claims) {
+  std::vector<AccountName> names;
+  names.reserve(2 * claims.size());
+  for (const auto& claim : claims) {
+    const PaymentRequest& request = request_of(claim.payload);
+    names.emplace_back(claim.tenant_id, request.source);
+    names.emplace_back(claim.tenant_id, request.destination);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+db::Params params_of(const std::vector<AccountName>& names) {
+  db::Array tenants, ids;
+  for (const auto& [tenant, id] : names) {
+    tenants.add(tenant);
+    ids.add(id);
+  }
+  return std::move(db::Params().add(tenants).add(ids));
+}
+
+// Those of `names` that are suspects and still held; sorted.
+std::vector<AccountName> find_held(db::Transaction& transaction, HeldAccounts& memory,
+                                   const std::vector<AccountName>& names) {
+  std::vector<AccountName> held;
+  const auto suspects = memory.suspects_among(names);
+  if (suspects.empty()) return held;
+  const db::Rows rows =
+      transaction.run_and_undo(sql::payments::find_held_accounts, params_of(suspects));
+  std::set<AccountName> seen;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    seen.emplace(rows.text(row, 0), rows.text(row, 1));
+  }
+  for (const auto& name : suspects) {
+    memory.seen(name, seen.contains(name));
+    if (seen.contains(name)) held.push_back(name);
+  }
+  return held;
 }
 
 // The accounts of a batch: locked, and where each stands in the ledger.
 struct LockedAccounts {
-  std::map<Name, std::size_t> places;
-  std::vector<Name> names;
+  std::vector<AccountName> names;  // sorted
   std::vector<LedgerAccount> accounts;
+  std::vector<AccountName> held;  // sorted: not to be had, because somebody holds them
 
   [[nodiscard]] std::optional<std::size_t> place(std::string_view tenant_id,
                                                  std::string_view account) const {
-    const auto found = places.find(Name(tenant_id, account));
-    return found == places.end() ? std::nullopt : std::optional(found->second);
+    const AccountName name(tenant_id, account);
+    const auto found = std::lower_bound(names.begin(), names.end(), name);
+    if (found == names.end() || *found != name) return std::nullopt;
+    return static_cast<std::size_t>(found - names.begin());
+  }
+  [[nodiscard]] bool is_held(std::string_view tenant_id, std::string_view account) const {
+    return std::binary_search(held.begin(), held.end(), AccountName(tenant_id, account));
   }
 };
 
-LockedAccounts lock_accounts(db::Transaction& transaction, std::span<const once::Claim> claims) {
-  std::map<Name, bool> wanted;
-  for (const auto& claim : claims) {
-    const PaymentRequest& request = request_of(claim);
-    wanted.emplace(Name(claim.tenant_id, request.source), true);
-    wanted.emplace(Name(claim.tenant_id, request.destination), true);
-  }
-  db::Array tenants, ids;
-  for (const auto& [name, unused] : wanted) {
-    tenants.add(name.first);
-    ids.add(name.second);
-  }
-  const db::Rows rows =
-      transaction.run(sql::payments::lock_accounts, db::Params().add(tenants).add(ids));
+LockedAccounts lock_accounts(db::Transaction& transaction, HeldAccounts& memory,
+                             std::span<const once::Claim> claims) {
+  std::vector<AccountName> wanted = accounts_of(claims);
   LockedAccounts locked;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    // The wanted name outlives the row: it points into the requests.
-    const Name name = wanted.find(Name(rows.text(row, 0), rows.text(row, 1)))->first;
-    locked.places.emplace(name, locked.accounts.size());
-    locked.names.push_back(name);
-    locked.accounts.push_back(
-        {std::string(rows.text(row, 2)), rows.number(row, 3), rows.maybe_number(row, 4)});
+  locked.held = find_held(transaction, memory, wanted);
+  std::erase_if(wanted, [&locked](const AccountName& name) {
+    return locked.is_held(name.first, name.second);
+  });
+  try {
+    const db::Rows rows = transaction.run(sql::payments::lock_accounts, params_of(wanted));
+    auto name = wanted.begin();
+    for (std::size_t row = 0; row < rows.size(); ++row, ++name) {
+      // Rows come in the order of the names; unknown accounts have none.
+      const AccountName found(rows.text(row, 0), rows.text(row, 1));
+      name = std::lower_bound(name, wanted.end(), found);
+      if (name == wanted.end()) throw std::logic_error("accounts were locked out of order");
+      locked.names.push_back(*name);
+      locked.accounts.push_back(
+          {std::string(rows.text(row, 2)), rows.number(row, 3), rows.maybe_number(row, 4)});
+    }
+  } catch (const db::TransientError& error) {
+    if (error.reason() == db::TransientReason::lock_timeout) memory.suspect(wanted);
+    throw;
   }
   return locked;
 }
@@ -73,7 +121,8 @@ std::vector<Refusal> refusals_of(const Undecidable& faults) {
 // The arrays of sql/payments/settle_payments.sql.
 class Settlement {
  public:
-  void add_payment(const once::Claim& claim, const Payment& payment) {
+  // `moved`: null of a payment that was declined.
+  void add_payment(const once::Claim& claim, const Payment& payment, const Moved* moved) {
     tenants_.add(claim.tenant_id);
     ids_.add(payment.id);
     keys_.add(claim.key);
@@ -85,16 +134,12 @@ class Settlement {
     destinations_.add(payment.destination);
     payment.description ? descriptions_.add(*payment.description) : descriptions_.add_null();
     metadata_.add(payment.metadata);
+    moved != nullptr ? debits_.add(moved->debit_balance_after) : debits_.add_null();
+    moved != nullptr ? credits_.add(moved->credit_balance_after) : credits_.add_null();
+    if (moved != nullptr) ++transfers_;
   }
 
-  // Of the payment that was added last.
-  void add_transfer(const Moved& moved) {
-    ordinals_.add(static_cast<std::int64_t>(ids_.size()));
-    debits_.add(moved.debit_balance_after);
-    credits_.add(moved.credit_balance_after);
-  }
-
-  void add_balance(const Name& name, std::int64_t balance) {
+  void add_balance(const AccountName& name, std::int64_t balance) {
     balance_tenants_.add(name.first);
     balance_ids_.add(name.second);
     balances_.add(balance);
@@ -114,14 +159,14 @@ class Settlement {
                                                                               .add(destinations_)
                                                                               .add(descriptions_)
                                                                               .add(metadata_)
-                                                                              .add(ordinals_)
+
                                                                               .add(debits_)
                                                                               .add(credits_)
                                                                               .add(balance_tenants_)
                                                                               .add(balance_ids_)
                                                                               .add(balances_));
     check(rows.number(0, 0), ids_.size());
-    check(rows.number(0, 1), ordinals_.size());
+    check(rows.number(0, 1), transfers_);
     check(rows.number(0, 2), balances_.size());
   }
 
@@ -134,35 +179,41 @@ class Settlement {
 
   db::Array tenants_, ids_, keys_, statuses_, reasons_, amounts_, currencies_, sources_;
   db::Array destinations_, descriptions_, metadata_;
-  db::Array ordinals_, debits_, credits_;
+  db::Array debits_, credits_;
   db::Array balance_tenants_, balance_ids_, balances_;
+  std::size_t transfers_ = 0;
 };
 
-Payment payment_of(const PaymentRequest& request, std::int64_t now_us) {
-  return {runtime::make_uuid_v7(),
-          PaymentStatus::succeeded,
-          std::nullopt,
-          request.amount,
-          request.currency,
-          request.source,
-          request.destination,
-          request.description,
-          request.metadata,
-          now_us};
+Payment payment_of(const PaymentRequest& request, std::string id, std::int64_t now_us) {
+  return {std::move(id),       PaymentStatus::succeeded,
+          std::nullopt,        request.amount,
+          request.currency,    request.source,
+          request.destination, request.description,
+          request.metadata,    now_us};
 }
 
 }  // namespace
 
+std::optional<once::Answer> PaymentExecutor::expect(const once::Payload& payload,
+                                                    std::int64_t now_us) const {
+  return renderers_.payment(payment_of(request_of(payload), runtime::make_uuid_v7(), now_us));
+}
+
 std::vector<once::Decision> PaymentExecutor::execute(db::Transaction& transaction,
                                                      std::span<const once::Claim> claims,
                                                      std::int64_t now_us) {
-  const LockedAccounts locked = lock_accounts(transaction, claims);
+  const LockedAccounts locked = lock_accounts(transaction, held_, claims);
   Ledger ledger(locked.accounts);
   Settlement settlement;
   std::vector<once::Decision> decisions;
   decisions.reserve(claims.size());
   for (const auto& claim : claims) {
-    const PaymentRequest& request = request_of(claim);
+    const PaymentRequest& request = request_of(claim.payload);
+    if (locked.is_held(claim.tenant_id, request.source) ||
+        locked.is_held(claim.tenant_id, request.destination)) {
+      decisions.push_back(once::Busy{});
+      continue;
+    }
     const LedgerOutcome outcome = ledger.decide({locked.place(claim.tenant_id, request.source),
                                                  locked.place(claim.tenant_id, request.destination),
                                                  request.amount, request.currency});
@@ -171,16 +222,15 @@ std::vector<once::Decision> PaymentExecutor::execute(db::Transaction& transactio
           once::Refused{renderers_.refused(refusals_of(*faults), request.request_id)});
       continue;
     }
-    Payment payment = payment_of(request, now_us);
+    Payment payment = payment_of(request, claim.expected->resource_id, now_us);
     if (const auto* declined = std::get_if<Declined>(&outcome)) {
       payment.status = PaymentStatus::declined;
       payment.decline_reason = declined->reason;
-      settlement.add_payment(claim, payment);
+      settlement.add_payment(claim, payment, nullptr);
       decisions.push_back(once::Decided{renderers_.declined(payment, request.request_id)});
     } else {
-      settlement.add_payment(claim, payment);
-      settlement.add_transfer(std::get<Moved>(outcome));
-      decisions.push_back(once::Decided{renderers_.payment(payment)});
+      settlement.add_payment(claim, payment, &std::get<Moved>(outcome));
+      decisions.push_back(once::AsExpected{});
     }
   }
   for (std::size_t place = 0; place < locked.names.size(); ++place) {

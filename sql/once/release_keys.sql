@@ -4,4 +4,4 @@
 -- claim.
 DELETE FROM idempotency_keys AS k
 USING unnest($1::uuid[], $2::text[]) AS u (tenant_id, key)
-WHERE k.tenant_id = u.tenant_id AND k.key = u.key AND k.status = 'processing'
+WHERE k.tenant_id = u.tenant_id AND k.key = u.key AND k.xmin = pg_current_xact_id()::xid

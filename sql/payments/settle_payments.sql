@@ -5,18 +5,19 @@
 -- reason or NULL,
 -- $6 bigint[] amount, $7 text[] currency, $8 text[] source, $9 text[] destination, $10 text[]
 -- description or NULL,
--- $11 text[] metadata. Transfers, of payments that succeeded: $12 bigint[] ordinal of the payment
--- (1-based),
--- $13 bigint[] debit balance after, $14 bigint[] credit balance after.
--- Balances: $15 uuid[] tenant, $16 text[] account, $17 bigint[] balance.
+-- $11 text[] metadata; of those that succeeded, and NULL of the others: $12 bigint[] debit balance
+-- after, $13 bigint[] credit balance after.
+-- Balances: $14 uuid[] tenant, $15 text[] account, $16 bigint[] balance.
 -- Returns the numbers of payments, transfers and balances written; they must be the numbers given.
 -- READ COMMITTED.
 WITH decided AS (
     SELECT *
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[],
-                $7::text[], $8::text[], $9::text[], $10::text[], $11::text[]) WITH ORDINALITY
+                $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[],
+                $13::bigint[]) WITH ORDINALITY
         AS u (tenant_id, id, idempotency_key, status, decline_reason, amount, currency,
-              source, destination, description, metadata, ordinal)
+              source, destination, description, metadata, debit_balance_after,
+              credit_balance_after, ordinal)
 ), new_payments AS (
     INSERT INTO payments (tenant_id, id, idempotency_key, status, decline_reason, amount, currency,
                           source, destination, description, metadata, created_at)
@@ -28,16 +29,15 @@ WITH decided AS (
     INSERT INTO transfers (tenant_id, payment_id, debit_account, credit_account, amount, currency,
                            debit_balance_after, credit_balance_after, created_at)
     SELECT d.tenant_id, d.id, d.source, d.destination, d.amount, d.currency,
-           t.debit_balance_after, t.credit_balance_after, now()
-    FROM unnest($12::bigint[], $13::bigint[], $14::bigint[])
-        AS t (ordinal, debit_balance_after, credit_balance_after)
-    JOIN decided AS d ON d.ordinal = t.ordinal
-    ORDER BY t.ordinal
+           d.debit_balance_after, d.credit_balance_after, now()
+    FROM decided AS d
+    WHERE d.debit_balance_after IS NOT NULL
+    ORDER BY d.ordinal
     RETURNING 1
 ), new_balances AS (
     UPDATE accounts AS a
     SET balance = b.balance
-    FROM unnest($15::uuid[], $16::text[], $17::bigint[]) AS b (tenant_id, id, balance)
+    FROM unnest($14::uuid[], $15::text[], $16::bigint[]) AS b (tenant_id, id, balance)
     WHERE a.tenant_id = b.tenant_id AND a.id = b.id
     RETURNING 1
 )

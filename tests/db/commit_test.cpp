@@ -53,6 +53,31 @@ TEST_CASE("G3 a commit that returns is there for everybody") {
   CHECK(connection.usable());
 }
 
+TEST_CASE("what is run and undone leaves neither rows nor locks, and the rest is committed") {
+  constexpr Statement lock_all{"test.lock_all", "SELECT n FROM notes FOR UPDATE"};
+  constexpr Statement note_and_count{
+      "test.note_and_count",
+      "WITH made AS (INSERT INTO notes (n) VALUES ($1) RETURNING n) SELECT count(*) FROM made"};
+  Notes notes;
+  notes.sql().run("INSERT INTO notes VALUES (1)");
+  Connection connection(notes.settings());
+  Transaction transaction(connection);
+  transaction.run(note, Params().add(2));
+  CHECK(transaction.run_and_undo(note_and_count, Params().add(3)).number(0, 0) == 1);
+  CHECK(transaction.run_and_undo(lock_all).size() == 2);
+  CHECK(notes.sql().column("SELECT n FROM notes FOR UPDATE NOWAIT").size() == 1);
+  transaction.commit();
+  CHECK(notes.sql().column("SELECT n FROM notes ORDER BY n") == std::vector<std::string>{"1", "2"});
+}
+
+TEST_CASE("a transaction knows when it began by the database's clock") {
+  constexpr Statement now{"test.now", "SELECT (extract(epoch FROM now()) * 1000000)::bigint"};
+  EmptyDatabase database;
+  Connection connection(database.settings());
+  Transaction transaction(connection);
+  CHECK(transaction.began_at_us() == transaction.run(now).number(0, 0));
+}
+
 TEST_CASE("without commit nothing is kept and the connection goes on") {
   Notes notes;
   Connection connection(notes.settings());
