@@ -61,8 +61,15 @@ void Lane::run_batches(std::stop_token stop) {
       if (!stop.stop_requested() && !ping()) disconnect();
       continue;
     }
+    has_turn_ = true;
     process(std::move(batch), stop);
+    end_turn();
   }
+}
+
+void Lane::end_turn() {
+  if (has_turn_) shared_.queue.finished();
+  has_turn_ = false;
 }
 
 void Lane::run_aside(std::stop_token stop) {
@@ -154,7 +161,9 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
     after_fault(batch, error, attempt, stop);
     return true;
   }
-  // Committed, or read. From here on nothing may run the batch again.
+  // Committed, or read. From here on nothing may run the batch again. Another lane may run the next
+  // one while this one answers.
+  end_turn();
   observe(batch.size(), result->times);
   // Retries come in crowds, after an outage for instance: what the last batch was, the next one is.
   first_look_ = 2 * result->keys_found > batch.size() ? FirstLook::read : FirstLook::claim;

@@ -94,6 +94,7 @@ class Lane {
   bool connect(std::stop_token stop);
   void disconnect();
   bool ping();
+  void end_turn();
   void pause(int attempt, std::stop_token stop);
   void run_batches(std::stop_token stop);
   void run_aside(std::stop_token stop);
@@ -112,7 +113,8 @@ class Lane {
   LaneShared& shared_;
   LaneKind kind_;
   std::unique_ptr<db::Connection> connection_;
-  bool counted_ = false;  // in lanes_connected
+  bool counted_ = false;   // in lanes_connected
+  bool has_turn_ = false;  // the queue waits for us
   FirstLook first_look_ = FirstLook::claim;
   std::minstd_rand random_;
 };

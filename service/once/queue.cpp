@@ -5,6 +5,13 @@
 
 namespace oncepay::once {
 
+namespace {
+
+// Several times what a batch takes; the most that a stuck lane costs the others.
+constexpr std::chrono::milliseconds turn_patience{50};
+
+}  // namespace
+
 bool Queue::push(PendingPtr pending) {
   {
     const std::lock_guard lock(mutex_);
@@ -18,9 +25,10 @@ bool Queue::push(PendingPtr pending) {
       return false;
     }
     found->second->operations.push_back(std::move(pending));
-    ++size_;
+    if (size_++ == 0) waiting_since_ = Clock::now();
+    if (batches_running_ > 0 && size_ < batch_max_) return true;  // nobody's turn
   }
-  pushed_.notify_one();
+  changed_.notify_one();
   return true;
 }
 
@@ -45,9 +53,34 @@ std::vector<PendingPtr> Queue::take_locked(std::size_t count_max) {
 
 std::vector<PendingPtr> Queue::take(std::size_t count_max, std::chrono::milliseconds patience,
                                     std::stop_token stop) {
+  const auto until = Clock::now() + patience;
   std::unique_lock lock(mutex_);
-  pushed_.wait_for(lock, stop, patience, [this] { return size_ > 0; });
+  batch_max_ = count_max;
+  while (!is_turn()) {
+    // Nobody is woken for each operation that comes while a batch runs, so look from time to time.
+    const auto look_again = std::min(until, Clock::now() + turn_patience);
+    changed_.wait_until(lock, stop, look_again, [this] { return is_turn(); });
+    if (stop.stop_requested() || Clock::now() >= until) break;
+  }
+  if (stop.stop_requested() || !is_turn()) return {};
+  ++batches_running_;
+  waiting_since_ = Clock::now();  // whoever is left begins to wait for the next lane
   return take_locked(count_max);
+}
+
+bool Queue::is_turn() const {
+  if (size_ == 0) return false;
+  return batches_running_ == 0 || size_ >= batch_max_ ||
+         Clock::now() >= waiting_since_ + turn_patience;
+}
+
+void Queue::finished() {
+  {
+    const std::lock_guard lock(mutex_);
+    --batches_running_;
+    if (!is_turn()) return;
+  }
+  changed_.notify_one();
 }
 
 std::vector<PendingPtr> Queue::take_all() {

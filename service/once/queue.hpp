@@ -4,6 +4,11 @@
 // tenant in turn, so one tenant's flood delays the others by one batch at most; and no tenant holds
 // more than half of the queue.
 //
+// One batch at a time is the fastest: what arrives while it runs makes the next one larger, and two
+// batches that need the same account wait for each other. So while one lane runs a batch the others
+// leave the queue alone, until there is enough for a full batch or somebody has waited for
+// `turn_patience`: then that lane is stuck or the machine has cores to spare.
+//
 // Threads: any.
 #pragma once
 
@@ -29,10 +34,11 @@ class Queue {
   // False when the queue, or the tenant's half of it, is full.
   bool push(PendingPtr pending);
 
-  // Waits until there is something, `patience` is over, or `stop`; takes all that is queued up to
-  // `count_max`.
+  // Waits until it is the caller's turn, `patience` is over, or `stop`; takes all that is queued up
+  // to `count_max`. A batch that is not empty is over when the caller says finished().
   std::vector<PendingPtr> take(std::size_t count_max, std::chrono::milliseconds patience,
                                std::stop_token stop);
+  void finished();
   std::vector<PendingPtr> take_all();
   [[nodiscard]] std::size_t size() const;
 
@@ -41,14 +47,20 @@ class Queue {
     std::string id;
     std::deque<PendingPtr> operations;
   };
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] bool is_turn() const;
   std::vector<PendingPtr> take_locked(std::size_t count_max);
 
   std::size_t operations_max_;
   mutable std::mutex mutex_;
-  std::condition_variable_any pushed_;
+  std::condition_variable_any changed_;
   std::list<Tenant> tenants_;  // those with something queued; the next one to serve is in front
   std::unordered_map<std::string, std::list<Tenant>::iterator> by_id_;
   std::size_t size_ = 0;
+  std::size_t batch_max_ = 1;
+  std::size_t batches_running_ = 0;
+  // Since when somebody has waited, while a batch runs.
+  Clock::time_point waiting_since_{};
 };
 
 }  // namespace oncepay::once

@@ -11,17 +11,22 @@ local function body_of(source, destination)
     '","description":"order 1001","metadata":{"order":"1001"}}'
 end
 
+local head
+
 function init(arguments)
   api_key, run = arguments[1], arguments[2]
   if #arguments == 2 then
-    request = function() return wrk.format('GET', '/healthz') end
+    local health = wrk.format('GET', '/healthz')
+    request = function() return health end
     return
   end
   popular = arguments[3] == '1'
   replay_share, replay_keys = tonumber(arguments[4]), tonumber(arguments[5])
   math.randomseed(os.time() + string.len(run))
-  wrk.headers['Authorization'] = 'Bearer ' .. api_key
-  wrk.headers['Content-Type'] = 'application/json'
+  -- By hand, because wrk.format costs more than the service's share of a replay.
+  head = 'POST /v1/payments HTTP/1.1\r\nHost: ' .. wrk.headers['Host'] ..
+    '\r\nAuthorization: Bearer ' .. api_key .. '\r\nContent-Type: application/json\r\n' ..
+    'Idempotency-Key: '
 end
 
 function request()
@@ -35,8 +40,7 @@ function request()
     sequence = sequence + 1
     key, body = run .. '-' .. sequence, body_of(source, destination)
   end
-  wrk.headers['Idempotency-Key'] = key
-  return wrk.format('POST', '/v1/payments', nil, body)
+  return head .. key .. '\r\nContent-Length: ' .. #body .. '\r\n\r\n' .. body
 end
 
 function done(summary, latency, requests)
