@@ -4,6 +4,8 @@
 #include <pqxx/params>
 #include <pqxx/prepared_statement>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "db/rows_data.hpp"
 #include "db/session.hpp"
@@ -34,6 +36,7 @@ struct Transaction::Work {
   void roll_back() {
     if (ended) return;
     ended = true;
+    if (!begun) return;
     try {
       if (session.connected()) work.exec("ROLLBACK");
     } catch (const std::exception&) {
@@ -44,20 +47,38 @@ struct Transaction::Work {
 
   Connection::Session& session;
   pqxx::nontransaction work;
-  std::int64_t began_at_us = 0;
+  std::string_view begin_command;
+  std::vector<std::pair<Statement, Params>> deferred;
+  bool begun = false;
   bool failed = false;
   bool ended = false;
 };
 
-Transaction::Transaction(Connection& connection, Access access) : connection_(connection) {
+// Whether they may go as literals in the text of a command. Longer ones cost more to read there than
+// the round trip that it saves.
+bool fit_into_text(const Params& params) {
+  constexpr std::size_t length_max = 16 * 1024;
+  std::size_t length = 0;
+  for (const auto& text : params.texts()) length += text ? text->size() : 0;
+  return length <= length_max;
+}
+
+Transaction::Transaction(Connection& connection, Access access, Begin begin_when)
+    : connection_(connection) {
   Connection::Session& session = *connection_.session_;
   if (!connection_.usable()) {
     throw TransientError(TransientReason::connection_lost, "the connection is not usable any more");
   }
   work_ = std::make_unique<Work>(session);
+  work_->begin_command = session.begin(access);
+  if (begin_when == Begin::at_once) begin();
+}
+
+void Transaction::begin() {
+  Connection::Session& session = *connection_.session_;
+  work_->begun = true;
   try {
-    const pqxx::result begun = work_->work.exec(session.begin(access));
-    if (access == Access::read_write) work_->began_at_us = begun.one_field().as<std::int64_t>();
+    work_->work.exec(work_->begin_command);
   } catch (const std::exception&) {
     session.unusable = true;
     throw_statement_failure("BEGIN", session.connected());
@@ -66,18 +87,22 @@ Transaction::Transaction(Connection& connection, Access access) : connection_(co
 
 Transaction::~Transaction() = default;
 
-std::int64_t Transaction::began_at_us() const { return work_->began_at_us; }
-
 Rows Transaction::run(const Statement& statement, const Params& params) {
   if (work_->ended || work_->failed) {
     throw std::logic_error("a statement after the end of its transaction");
   }
   Connection::Session& session = *connection_.session_;
+  run_deferred();
   try {
-    const std::string name(statement.name);
-    if (!session.prepared.contains(name)) {
-      session.connection.prepare(name, std::string(statement.text));
-      session.prepared.insert(name);
+    session.prepare(statement);
+    if (!work_->begun) {
+      if (fit_into_text(params)) {
+        work_->begun = true;
+        std::string both(work_->begin_command);
+        both.append("; ").append(session.call(statement, params));
+        return Rows(std::make_shared<const Rows::Data>(Rows::Data{work_->work.exec(both)}));
+      }
+      begin();
     }
     pqxx::params bound;
     bound.reserve(params.texts().size());
@@ -89,7 +114,7 @@ Rows Transaction::run(const Statement& statement, const Params& params) {
       }
     }
     return Rows(std::make_shared<const Rows::Data>(
-        Rows::Data{work_->work.exec(pqxx::prepped{name}, bound)}));
+        Rows::Data{work_->work.exec(pqxx::prepped{std::string(statement.name)}, bound)}));
   } catch (const std::exception&) {
     work_->failed = true;
     try {
@@ -105,6 +130,15 @@ Rows Transaction::run(const Statement& statement, const Params& params) {
   }
 }
 
+void Transaction::defer(const Statement& statement, Params params) {
+  work_->deferred.emplace_back(statement, std::move(params));
+}
+
+void Transaction::run_deferred() {
+  const auto deferred = std::exchange(work_->deferred, {});
+  for (const auto& [statement, params] : deferred) run(statement, params);
+}
+
 void Transaction::control(std::string_view command) {
   try {
     work_->work.exec(command);
@@ -115,6 +149,8 @@ void Transaction::control(std::string_view command) {
 }
 
 Rows Transaction::run_and_undo(const Statement& statement, const Params& params) {
+  run_deferred();
+  if (!work_->begun) begin();
   control("SAVEPOINT undo");
   Rows rows = run(statement, params);
   control("ROLLBACK TO SAVEPOINT undo");
@@ -135,6 +171,23 @@ void Transaction::run_migration_text(const std::string& text) {
   }
 }
 
+// COMMIT, and before it in the same message what was deferred, if that is short.
+std::string Transaction::with_commit() {
+  Connection::Session& session = *connection_.session_;
+  if (work_->begun && work_->deferred.size() == 1) {
+    const auto& [statement, params] = work_->deferred.front();
+    try {
+      session.prepare(statement);
+    } catch (const std::exception&) {
+      work_->failed = true;
+      throw_statement_failure(statement.name, session.connected());
+    }
+    if (fit_into_text(params)) return session.call(statement, params) + "; COMMIT";
+  }
+  run_deferred();
+  return "COMMIT";
+}
+
 void Transaction::commit() {
   Connection::Session& session = *connection_.session_;
   if (work_->ended) throw std::logic_error("COMMIT after the end of the transaction");
@@ -143,6 +196,11 @@ void Transaction::commit() {
     throw TransientError(TransientReason::connection_lost,
                          "the connection was lost before COMMIT was sent");
   }
+  if (!work_->begun && work_->deferred.empty()) {
+    work_->ended = true;  // nothing was asked
+    return;
+  }
+  const std::string command = with_commit();
   // COMMIT of an aborted transaction, or of none, is no error for the server: it answers ROLLBACK.
   if (work_->failed || session.transaction_status() != PQTRANS_INTRANS) {
     throw std::logic_error("COMMIT of a transaction in which a statement failed");
@@ -150,9 +208,15 @@ void Transaction::commit() {
   work_->ended = true;
   session.replication_wait_cancelled = false;
   try {
-    work_->work.exec("COMMIT");
+    work_->work.exec(command);
   } catch (const std::exception&) {
-    if (session.transaction_status() != PQTRANS_IDLE) session.unusable = true;
+    if (session.transaction_status() == PQTRANS_INERROR) {
+      // What was deferred failed, and COMMIT was not reached.
+      work_->ended = false;
+      work_->roll_back();
+    } else if (session.transaction_status() != PQTRANS_IDLE) {
+      session.unusable = true;
+    }
     throw_commit_failure(session.connected());
   }
   if (session.transaction_status() != PQTRANS_IDLE) {

@@ -74,22 +74,25 @@ class Connection {
 // snapshot: read-only, and all statements see the same moment (REPEATABLE READ).
 enum class Access { read_write, read_only, snapshot };
 
-// BEGIN at construction; without commit() it is rolled back at destruction. READ COMMITTED, unless
-// it is a snapshot.
+// with_first_statement saves a round trip; a connection that is dead is found out by it then.
+enum class Begin { at_once, with_first_statement };
+
+// Without commit() it is rolled back at destruction. READ COMMITTED, unless it is a snapshot.
 class Transaction {
  public:
-  explicit Transaction(Connection& connection, Access access = Access::read_write);
+  explicit Transaction(Connection& connection, Access access = Access::read_write,
+                       Begin begin = Begin::at_once);
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  // When it began by the database's clock, microseconds since 1970: what now() is in its statements.
-  // Of read_write transactions alone, because only their BEGIN asks for it.
-  [[nodiscard]] std::int64_t began_at_us() const;
-
   // Prepared on first use per connection under the statement's name. After an error the transaction
   // can only be destroyed.
   Rows run(const Statement& statement, const Params& params = {});
+
+  // Runs a statement together with whatever comes next, in one round trip if that is COMMIT. Nobody
+  // sees what it returns, so it fails by itself unless it does exactly what it was asked to.
+  void defer(const Statement& statement, Params params);
 
   // Runs a statement for what it returns and takes back what it did, row locks included.
   Rows run_and_undo(const Statement& statement, const Params& params = {});
@@ -101,6 +104,9 @@ class Transaction {
 
  private:
   friend class Migrator;
+  void begin();
+  void run_deferred();
+  std::string with_commit();
   // SAVEPOINT and its like.
   void control(std::string_view command);
   // A whole migration, of several statements. A StatementError says what the server objects to.

@@ -128,6 +128,32 @@ std::string_view Connection::Session::begin(Access access) const {
   throw std::logic_error("an access without a BEGIN");
 }
 
+void Connection::Session::prepare(const Statement& statement) {
+  const std::string name(statement.name);
+  if (prepared.contains(name)) return;
+  connection.prepare(name, std::string(statement.text));
+  prepared.insert(name);
+}
+
+// Prepared statements of the protocol and of EXECUTE share their names. The parameters' types are
+// known from there, so each is a literal without a type. Source: PostgreSQL, "EXECUTE".
+std::string Connection::Session::call(const Statement& statement, const Params& params) const {
+  std::string text = "EXECUTE \"";
+  text.append(statement.name).append("\"");
+  char separator = '(';
+  for (const auto& parameter : params.texts()) {
+    text += separator;
+    separator = ',';
+    if (parameter) {
+      text.append("'").append(connection.esc(*parameter)).append("'");
+    } else {
+      text.append("NULL");
+    }
+  }
+  if (separator == ',') text += ')';
+  return text;
+}
+
 void Connection::Session::refuse_unfit_server() const {
   if (PQserverVersion(raw) < server_version_min) {
     throw StatementError("0A000", {}, "the database server is older than PostgreSQL 15");
@@ -151,8 +177,8 @@ void Connection::Session::pin_synchronous_commit() {
     throw_statement_failure("SHOW synchronous_commit", connected());
   }
   if (level == "off") level = "on";
-  begin_read_write = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit TO " +
-                     level + "; SELECT (extract(epoch FROM now()) * 1000000)::bigint";
+  begin_read_write =
+      "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit TO " + level;
 }
 
 }  // namespace oncepay::db

@@ -26,6 +26,10 @@ struct Connection::Session {
 
   [[nodiscard]] std::string_view begin(Access access) const;
 
+  void prepare(const Statement& statement);
+  // EXECUTE with its parameters as text, to go along with another command in one message.
+  [[nodiscard]] std::string call(const Statement& statement, const Params& params) const;
+
   PGconn* raw;
   pqxx::connection connection;
   std::set<std::string, std::less<>> prepared;

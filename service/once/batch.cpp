@@ -1,6 +1,7 @@
 #include "once/batch.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -27,6 +28,7 @@ class Batch {
       : transaction_(transaction),
         operations_(operations),
         settings_(settings),
+        now_us_(settings.clock.now_us()),
         expected_(operations.size()),
         decisions_(operations.size()),
         resolutions_(operations.size()) {}
@@ -35,6 +37,9 @@ class Batch {
   void decide();
   void complete();
   [[nodiscard]] std::vector<PendingPtr> won_operations() const;
+  [[nodiscard]] std::int64_t now_us() const { return now_us_; }
+  // By the database's clock; 0 if no claim is ours.
+  [[nodiscard]] std::int64_t began_at_us() const { return began_at_us_; }
   [[nodiscard]] std::size_t keys_found() const { return keys_found_; }
   std::vector<Resolution> take_resolutions();
 
@@ -51,11 +56,13 @@ class Batch {
   db::Transaction& transaction_;
   std::span<const PendingPtr> operations_;
   BatchSettings settings_;
+  std::int64_t now_us_;  // the time that answers name
   std::vector<std::optional<Answer>> expected_;
   std::vector<std::optional<Decision>> decisions_;
   std::vector<std::optional<Resolution>> resolutions_;
   Indices won_;  // operations whose claim is ours, in the order of arrival
   std::size_t keys_found_ = 0;
+  std::int64_t began_at_us_ = 0;
 };
 
 // The arrays that hold answers in sql/once/claim_keys.sql and complete_keys.sql.
@@ -82,7 +89,7 @@ void Batch::expect(const Indices& wanted_keys) {
   for (const std::size_t index : wanted_keys) {
     if (expected_[index]) continue;
     const Operation& wanted = operation(index);
-    expected_[index] = wanted.executor->expect(*wanted.payload, transaction_.began_at_us());
+    expected_[index] = wanted.executor->expect(*wanted.payload, now_us_);
   }
 }
 
@@ -118,6 +125,7 @@ Indices Batch::insert(const Indices& wanted) {
   params.add(tenants).add(keys).add(fingerprints).add(fingerprint_version_current);
   params.add(static_cast<std::int64_t>(settings_.retention.count()));
   answers.bind(params);
+  params.add(now_us_);
   const db::Rows rows = transaction_.run(sql::once::claim_keys, params);
   // Rows come back in the order in which they were inserted: a subsequence of the wanted keys.
   Indices lost;
@@ -126,6 +134,7 @@ Indices Batch::insert(const Indices& wanted) {
     if (row < rows.size() && rows.text(row, 0) == operation(index).tenant_id &&
         rows.text(row, 1) == operation(index).key) {
       won_.push_back(index);
+      began_at_us_ = rows.number(row, 2);
       ++row;
     } else {
       lost.push_back(index);
@@ -195,7 +204,7 @@ void Batch::decide() {
       const Answer* const expected = expected_[index] ? &*expected_[index] : nullptr;
       claims.push_back({claimed.tenant_id, claimed.key, *claimed.payload, expected});
     }
-    auto decisions = executor->execute(transaction_, claims, transaction_.began_at_us());
+    auto decisions = executor->execute(transaction_, claims, now_us_);
     check_rows(decisions.size(), claims.size(), "decisions");
     for (std::size_t i = 0; i < indices.size(); ++i) {
       decisions_[indices[i]] = std::move(decisions[i]);
@@ -259,6 +268,15 @@ std::vector<Resolution> Batch::take_resolutions() {
   return taken;
 }
 
+// The lane's idea of the database's clock goes into answers, so it must not be far off: after a
+// machine was suspended, or a database's clock was set.
+void check_clock(std::int64_t believed_us, std::int64_t now_us) {
+  constexpr std::int64_t off_us_max = 1'000'000;
+  if (std::abs(believed_us - now_us) > off_us_max) {
+    throw db::TransientError(db::TransientReason::serialization, "the database's clock has jumped");
+  }
+}
+
 // While in doubt: the keys of the first attempt must not have come to the end of their life.
 void check_history(BatchHistory& history, std::int64_t now_us, std::chrono::seconds retention) {
   if (history.first_us == 0) history.first_us = now_us;
@@ -275,12 +293,14 @@ BatchResult run_batch(db::Connection& connection, std::span<const PendingPtr> op
   using Clock = std::chrono::steady_clock;
   BatchResult result;
   const auto began = Clock::now();
-  db::Transaction transaction(connection);
+  db::Transaction transaction(connection, db::Access::read_write, db::Begin::with_first_statement);
   Batch batch(transaction, operations, settings);
   history.claimed = false;
   batch.claim();
-  if (!batch.won_operations().empty()) {
-    check_history(history, transaction.began_at_us(), settings.retention);
+  if (batch.began_at_us() != 0) {
+    settings.clock.saw(batch.began_at_us(), began);
+    check_history(history, batch.began_at_us(), settings.retention);
+    check_clock(batch.now_us(), batch.began_at_us());
   }
   // What is found may be committed here and not yet on the synchronous standby: with a record of
   // its own this COMMIT waits for everything before it.

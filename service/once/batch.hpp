@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "db/connection.hpp"
+#include "once/database_clock.hpp"
 #include "once/in_flight.hpp"
 
 namespace oncepay::once {
@@ -47,6 +48,7 @@ enum class FirstLook { claim, read };
 
 struct BatchSettings {
   std::chrono::seconds retention;
+  DatabaseClock& clock;
   FirstLook first_look = FirstLook::claim;
 };
 

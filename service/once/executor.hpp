@@ -71,7 +71,8 @@ class Executor {
                                                      std::int64_t now_us) const = 0;
 
   // One decision for each claim, in the order of the claims, which is the order of arrival.
-  // `now_us` is the transaction's time by the database's clock, microseconds since 1970. Throws db
+  // `now_us` is the attempt's time by the database's clock as the lane knows it, microseconds since
+  // 1970, the same as for expect(). What it writes last it may defer. Throws db
   // errors, after which the transaction is over, and std::logic_error for a bug. After a lock
   // time-out it is called again for the same operations and has to do without what it waited for.
   virtual std::vector<Decision> execute(db::Transaction& transaction, std::span<const Claim> claims,

@@ -94,6 +94,11 @@ bool Lane::connect(std::stop_token stop) {
     shared_.log.error("lane cannot connect", {{"sqlstate", error.sqlstate()}});
     return false;
   }
+  // Asks for the time as well.
+  if (!ping()) {
+    disconnect();
+    return false;
+  }
   if (kind_ == LaneKind::batches) {
     counted_ = true;
     shared_.metrics.lanes_connected.set(++shared_.lanes_connected);
@@ -111,9 +116,10 @@ void Lane::disconnect() {
 bool Lane::ping() {
   try {
     db::Transaction transaction(*connection_);
-    const bool writable = transaction.run(sql::once::ping).flag(0, 0);
+    const db::Rows rows = transaction.run(sql::once::ping);
+    clock_.saw(rows.number(0, 1), std::chrono::steady_clock::now());
     transaction.commit();
-    return writable;
+    return rows.flag(0, 0);
   } catch (const std::runtime_error&) {
     return false;  // whatever it was: the next attempt to connect says more
   }
@@ -148,8 +154,8 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
   std::optional<BatchResult> result;
   try {
     result =
-        run_batch(*connection_, batch, {shared_.settings.retention, first_look_}, attempt.history,
-                  [this](auto claimed) { shared_.in_flight.claimed(claimed); });
+        run_batch(*connection_, batch, {shared_.settings.retention, clock_, first_look_},
+                  attempt.history, [this](auto claimed) { shared_.in_flight.claimed(claimed); });
   } catch (const db::InDoubtError&) {
     shared_.in_flight.released(batch);
     return after_in_doubt(batch, attempt) == Next::leave;

@@ -115,6 +115,7 @@ class Lane {
   std::unique_ptr<db::Connection> connection_;
   bool counted_ = false;   // in lanes_connected
   bool has_turn_ = false;  // the queue waits for us
+  DatabaseClock clock_;    // seen by each new session before its first batch
   FirstLook first_look_ = FirstLook::claim;
   std::minstd_rand random_;
 };

@@ -25,7 +25,7 @@ std::optional<once::Answer> AccountExecutor::expect(const once::Payload& payload
 
 std::vector<once::Decision> AccountExecutor::execute(db::Transaction& transaction,
                                                      std::span<const once::Claim> claims,
-                                                     std::int64_t) {
+                                                     std::int64_t now_us) {
   // Of several that want one id, the first to arrive gets it.
   std::map<Name, const AccountRequest*> wanted;
   std::vector<bool> first(claims.size());
@@ -40,8 +40,9 @@ std::vector<once::Decision> AccountExecutor::execute(db::Transaction& transactio
     currencies.add(request->currency);
     request->overdraft_limit ? limits.add(*request->overdraft_limit) : limits.add_null();
   }
-  const db::Rows rows = transaction.run(
-      sql::payments::open_accounts, db::Params().add(tenants).add(ids).add(currencies).add(limits));
+  const db::Rows rows =
+      transaction.run(sql::payments::open_accounts,
+                      db::Params().add(tenants).add(ids).add(currencies).add(limits).add(now_us));
   std::set<Name> opened;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     opened.emplace(rows.text(row, 0), rows.text(row, 1));

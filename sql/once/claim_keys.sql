@@ -4,19 +4,22 @@
 -- ends so needs no second write; nobody sees it before the money has moved and all is committed.
 -- $1 uuid[] tenant, $2 text[] key, $3 bytea[] fingerprint, $4 int fingerprint version, $5 bigint
 -- retention in seconds; the expected answers: $6 int[] status or NULL for none, $7 text[] content
--- type, $8 text[] location or NULL, $9 bytea[] body, $10 text[] resource id or NULL.
--- Returns tenant, key. READ COMMITTED. Arrays sorted by (tenant, key) "C".
+-- type, $8 text[] location or NULL, $9 bytea[] body, $10 text[] resource id or NULL; $11 bigint the
+-- time that these answers name, in microseconds since 1970. The key's life does not depend on it.
+-- Returns tenant, key, now() in microseconds since 1970. READ COMMITTED. Arrays sorted by (tenant,
+-- key) "C".
 INSERT INTO idempotency_keys AS k
     (tenant_id, key, fingerprint, fingerprint_version, status, resource_id, answer_status,
      answer_content_type, answer_location, answer_body, created_at, completed_at, expires_at)
 SELECT u.tenant_id, u.key, u.fingerprint, $4::int,
        CASE WHEN u.answer_status IS NULL THEN 'processing' ELSE 'completed' END,
-       u.resource_id, u.answer_status, u.content_type, u.location, u.body, now(),
-       CASE WHEN u.answer_status IS NULL THEN NULL ELSE now() END,
+       u.resource_id, u.answer_status, u.content_type, u.location, u.body, named.time,
+       CASE WHEN u.answer_status IS NULL THEN NULL ELSE named.time END,
        now() + make_interval(secs => $5::bigint)
 FROM unnest($1::uuid[], $2::text[], $3::bytea[], $6::int[], $7::text[], $8::text[], $9::bytea[],
             $10::text[])
-    AS u (tenant_id, key, fingerprint, answer_status, content_type, location, body, resource_id)
+    AS u (tenant_id, key, fingerprint, answer_status, content_type, location, body, resource_id),
+    (SELECT timestamptz 'epoch' + $11::bigint * interval '1 microsecond') AS named (time)
 ORDER BY u.tenant_id, u.key COLLATE "C"
 ON CONFLICT DO NOTHING
-RETURNING k.tenant_id, k.key
+RETURNING k.tenant_id, k.key, (extract(epoch FROM now()) * 1000000)::bigint

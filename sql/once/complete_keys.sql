@@ -6,7 +6,7 @@
 UPDATE idempotency_keys AS k
 SET status = 'completed', answer_status = u.answer_status, answer_content_type = u.content_type,
     answer_location = u.location, answer_body = u.body, resource_id = u.resource_id,
-    completed_at = now()
+    completed_at = k.created_at
 FROM unnest($1::uuid[], $2::text[], $3::int[], $4::text[], $5::text[], $6::bytea[], $7::text[])
     AS u (tenant_id, key, answer_status, content_type, location, body, resource_id)
 WHERE k.tenant_id = u.tenant_id AND k.key = u.key AND k.xmin = pg_current_xact_id()::xid

@@ -7,9 +7,10 @@
 -- description or NULL,
 -- $11 text[] metadata; of those that succeeded, and NULL of the others: $12 bigint[] debit balance
 -- after, $13 bigint[] credit balance after.
--- Balances: $14 uuid[] tenant, $15 text[] account, $16 bigint[] balance.
--- Returns the numbers of payments, transfers and balances written; they must be the numbers given.
--- READ COMMITTED.
+-- Balances: $14 uuid[] tenant, $15 text[] account, $16 bigint[] balance. $17 bigint the payments'
+-- time in microseconds since 1970.
+-- Returns 1, and fails (22012) if it wrote another number of payments, transfers or balances than it
+-- was given. READ COMMITTED.
 WITH decided AS (
     SELECT *
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[],
@@ -22,14 +23,16 @@ WITH decided AS (
     INSERT INTO payments (tenant_id, id, idempotency_key, status, decline_reason, amount, currency,
                           source, destination, description, metadata, created_at)
     SELECT d.tenant_id, d.id, d.idempotency_key, d.status, d.decline_reason, d.amount, d.currency,
-           d.source, d.destination, d.description, d.metadata, now()
+           d.source, d.destination, d.description, d.metadata,
+           timestamptz 'epoch' + $17::bigint * interval '1 microsecond'
     FROM decided AS d
     RETURNING 1
 ), new_transfers AS (
     INSERT INTO transfers (tenant_id, payment_id, debit_account, credit_account, amount, currency,
                            debit_balance_after, credit_balance_after, created_at)
     SELECT d.tenant_id, d.id, d.source, d.destination, d.amount, d.currency,
-           d.debit_balance_after, d.credit_balance_after, now()
+           d.debit_balance_after, d.credit_balance_after,
+           timestamptz 'epoch' + $17::bigint * interval '1 microsecond'
     FROM decided AS d
     WHERE d.debit_balance_after IS NOT NULL
     ORDER BY d.ordinal
@@ -41,5 +44,8 @@ WITH decided AS (
     WHERE a.tenant_id = b.tenant_id AND a.id = b.id
     RETURNING 1
 )
-SELECT (SELECT count(*) FROM new_payments), (SELECT count(*) FROM new_transfers),
-       (SELECT count(*) FROM new_balances)
+SELECT 1 / CASE
+    WHEN (SELECT count(*) FROM new_payments) = cardinality($1::uuid[])
+     AND (SELECT count(*) FROM new_transfers) = (SELECT count(d.debit_balance_after) FROM decided AS d)
+     AND (SELECT count(*) FROM new_balances) = cardinality($14::uuid[])
+    THEN 1 ELSE 0 END

@@ -44,7 +44,7 @@ class Ceiling:
         ("payments/lock_accounts", "tenants_2 accounts"),
         ("payments/settle_payments", "tenants ids keys outcomes reasons amounts currencies sources "
                                      "destinations descriptions metadata balances "
-                                     "balances tenants_2 accounts balances_2"),
+                                     "balances tenants_2 accounts balances_2 1764460800000000"),
     )
 
     def __init__(self, postgres, tenant, batches):

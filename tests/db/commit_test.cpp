@@ -70,12 +70,71 @@ TEST_CASE("what is run and undone leaves neither rows nor locks, and the rest is
   CHECK(notes.sql().column("SELECT n FROM notes ORDER BY n") == std::vector<std::string>{"1", "2"});
 }
 
-TEST_CASE("a transaction knows when it began by the database's clock") {
-  constexpr Statement now{"test.now", "SELECT (extract(epoch FROM now()) * 1000000)::bigint"};
-  EmptyDatabase database;
-  Connection connection(database.settings());
-  Transaction transaction(connection);
-  CHECK(transaction.began_at_us() == transaction.run(now).number(0, 0));
+TEST_CASE("a transaction may begin with its first statement and end with its last") {
+  constexpr Statement count{"test.count", "SELECT count(*) FROM notes"};
+  Notes notes;
+  Connection connection(notes.settings());
+  for (const std::size_t length :
+       {std::size_t{1}, std::size_t{100'000}}) {  // in one message, and too long for that
+    notes.sql().run("TRUNCATE notes");
+    const std::string text = "it's \\ \"" + std::string(length, 'x');
+    constexpr Statement echo{"test.echo", "SELECT $1::text, $2::text"};
+    constexpr Statement note_length{"test.note_length",
+                                    "INSERT INTO notes (n) VALUES (length($1::text))"};
+    {
+      Transaction transaction(connection, Access::read_write, Begin::with_first_statement);
+      const Rows rows = transaction.run(echo, Params().add(text).add_null());
+      CHECK(rows.text(0, 0) == text);
+      CHECK(rows.is_null(0, 1));
+      transaction.defer(note_length, Params().add(text));
+      CHECK(notes.count() == 0);
+      transaction.commit();
+    }
+    CHECK(notes.sql().column("SELECT n FROM notes") ==
+          std::vector<std::string>{std::to_string(text.size())});
+    {
+      Transaction transaction(connection, Access::read_write, Begin::with_first_statement);
+      transaction.run(count);
+      transaction.defer(note, Params().add(1));
+      // What was deferred comes before what is run.
+      CHECK(transaction.run(count).number(0, 0) == 2);
+    }
+    CHECK(notes.count() == 1);  // rolled back
+  }
+  Transaction nothing(connection, Access::read_write, Begin::with_first_statement);
+  nothing.commit();
+  CHECK(connection.usable());
+}
+
+TEST_CASE("a deferred statement that fails takes its COMMIT with it, and that is certain") {
+  Notes notes;
+  Connection connection(notes.settings());
+  {
+    Transaction transaction(connection, Access::read_write, Begin::with_first_statement);
+    transaction.run(note, Params().add(1));
+    transaction.defer(break_down, {});
+    try {
+      transaction.commit();
+      FAIL("committed");
+    } catch (const StatementError& error) {
+      CHECK(error.sqlstate() == "22012");
+    }
+  }
+  CHECK(notes.count() == 0);
+  CHECK(connection.usable());
+  Transaction transaction(connection, Access::read_write, Begin::with_first_statement);
+  CHECK_THROWS_AS(transaction.run(break_down), StatementError);
+}
+
+TEST_CASE("a session that dies under a deferred statement and its COMMIT leaves them in doubt") {
+  constexpr Statement die{"test.die", "SELECT pg_terminate_backend(pg_backend_pid())"};
+  Notes notes;
+  Connection connection(notes.settings());
+  Transaction transaction(connection, Access::read_write, Begin::with_first_statement);
+  transaction.run(note, Params().add(1));
+  transaction.defer(die, {});
+  CHECK_THROWS_AS(transaction.commit(), InDoubtError);
+  CHECK(!connection.usable());
 }
 
 TEST_CASE("without commit nothing is kept and the connection goes on") {

@@ -18,6 +18,7 @@
 #include "runtime/log.hpp"
 #include "runtime/metrics.hpp"
 #include "support/database.hpp"
+#include "support/waiting.hpp"
 
 namespace oncepay::test {
 
@@ -41,14 +42,13 @@ class EngineFixture {
   void restart() {
     engine.reset();
     metrics_ = std::make_unique<runtime::Metrics>();
-    engine = std::make_unique<once::Engine>(settings_, *reads_, log_, *metrics_);
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!engine->ready() && std::chrono::steady_clock::now() < until) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
+    engine = make_engine(*metrics_);
   }
+  // One that is ready.
   std::unique_ptr<once::Engine> make_engine(runtime::Metrics& metrics) {
-    return std::make_unique<once::Engine>(settings_, *reads_, log_, metrics);
+    auto made = std::make_unique<once::Engine>(settings_, *reads_, log_, metrics);
+    REQUIRE(support::eventually([&made] { return made->ready(); }));
+    return made;
   }
 
   std::string make_tenant(const std::string& name) {

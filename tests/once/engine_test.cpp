@@ -3,7 +3,6 @@
 #include <stdexcept>
 
 #include "once/engine_fixture.hpp"
-#include "support/waiting.hpp"
 
 namespace oncepay::test {
 
