@@ -15,6 +15,17 @@
 namespace support {
 
 Cluster::Cluster(std::vector<std::string> settings) : settings_(std::move(settings)) {
+  make_folder();
+  start();
+}
+
+Cluster::Cluster(const Cluster& primary, std::vector<std::string> settings)
+    : settings_(std::move(settings)), primary_url_(primary.url()) {
+  make_folder();
+  start();
+}
+
+void Cluster::make_folder() {
   std::string parent = (std::filesystem::temp_directory_path() / "oncepay-cluster-XXXXXX").string();
   // The server runs as another user when the tests run as root: it must be able to reach its
   // folder.
@@ -23,7 +34,6 @@ Cluster::Cluster(std::vector<std::string> settings) : settings_(std::move(settin
   }
   parent_ = parent;
   folder_ = parent + "/postgres";
-  start();
 }
 
 Cluster::~Cluster() {
@@ -48,6 +58,9 @@ std::string Cluster::script(std::vector<std::string> arguments) const {
 
 void Cluster::start() {
   std::vector<std::string> arguments{"start", folder_};
+  if (!primary_url_.empty()) {
+    arguments.insert(arguments.end(), {"--standby-of", primary_url_});
+  }
   for (const std::string& setting : settings_) {
     arguments.insert(arguments.end(), {"-c", setting});
   }
@@ -60,6 +73,8 @@ void Cluster::start() {
 }
 
 void Cluster::stop() { script({"stop", folder_}); }
+
+void Cluster::promote() { script({"promote", folder_}); }
 
 void Cluster::stop_at_once() { script({"stop", folder_, "--mode", "immediate"}); }
 

@@ -96,6 +96,10 @@ Database Database::on(const std::string& cluster) {
   return database;
 }
 
+Database Database::replica_on(const std::string& cluster) const {
+  return {cluster, "", with_database(cluster, name_)};
+}
+
 Database::Database(Database&& other) noexcept
     : cluster_(std::move(other.cluster_)),
       name_(std::exchange(other.name_, "")),

@@ -18,6 +18,8 @@ class Database {
   Database();                                      // migrated, from the run's template
   static Database empty();                         // nothing in it
   static Database on(const std::string& cluster);  // migrated, on another cluster
+  // The same database on a replica of its server; not dropped.
+  Database replica_on(const std::string& cluster) const;
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   Database(Database&& other) noexcept;
