@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "support/crowd.hpp"
+#include "support/dying_backend.hpp"
 #include "support/names.hpp"
 #include "support/problem.hpp"
 #include "support/shop.hpp"
@@ -26,32 +27,7 @@ const Payment& standing_payment() {
   return payment;
 }
 
-// The backend that inserts into payments dies the first `times` times: at once, or, deferred,
-// inside COMMIT. A sequence counts, for its steps survive the rollback.
-class DyingBackend {
- public:
-  DyingBackend(const char* when, int times) {
-    shop().database.sql().run(
-        "CREATE SEQUENCE deaths;"
-        "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        " IF nextval('deaths') <= " +
-        std::to_string(times) +
-        " THEN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(5); END IF;"
-        " RETURN NULL; END $$;"
-        "CREATE CONSTRAINT TRIGGER die AFTER INSERT ON payments " +
-        std::string(when) + " FOR EACH ROW EXECUTE FUNCTION die()");
-  }
-  DyingBackend(const DyingBackend&) = delete;
-  DyingBackend& operator=(const DyingBackend&) = delete;
-  ~DyingBackend() {
-    shop().database.sql().run(
-        "DROP TRIGGER die ON payments; DROP FUNCTION die(); DROP SEQUENCE deaths");
-  }
-  std::int64_t deaths() { return shop().database.sql().number("SELECT last_value FROM deaths"); }
-};
-
-constexpr const char* inside_commit = "DEFERRABLE INITIALLY DEFERRED";
-constexpr const char* before_commit = "NOT DEFERRABLE";
+using When = DyingBackend::When;
 
 // Sends until there is a final answer, as a client does that reads `retryable`.
 Answer settle(Caller& caller, const std::string& key, const Payment& payment) {
@@ -69,7 +45,7 @@ Answer settle(Caller& caller, const std::string& key, const Payment& payment) {
 
 TEST_CASE("G6 a backend that dies inside COMMIT: one payment, and the answer is the right one") {
   for (int round = 0; round < 3; ++round) {
-    DyingBackend backend(inside_commit, 1);
+    DyingBackend backend(shop().database, When::inside_commit, 1);
     Caller caller = shop().caller();
     const std::string key = fresh_key();
     const Answer answer = caller.pay(key, standing_payment());
@@ -84,7 +60,7 @@ TEST_CASE("G6 a backend that dies inside COMMIT: one payment, and the answer is 
 }
 
 TEST_CASE("G6 a backend that dies before COMMIT: one payment, and the answer is the right one") {
-  DyingBackend backend(before_commit, 1);
+  DyingBackend backend(shop().database, When::at_once, 1);
   Caller caller = shop().caller();
   const std::string key = fresh_key();
   const Answer answer = caller.pay(key, standing_payment());
@@ -98,7 +74,7 @@ TEST_CASE("backends that keep dying end in a retryable answer, and the key tells
   const std::string key = fresh_key();
   Caller caller = shop().caller();
   {
-    DyingBackend backend(inside_commit, 1'000'000);
+    DyingBackend backend(shop().database, When::inside_commit, 1'000'000);
     const Answer answer = caller.pay(key, standing_payment());
     INFO("answer: ", answer.text());
     CHECK(answer.status == 503);
@@ -118,7 +94,7 @@ TEST_CASE("G6 a crowd whose backend dies inside COMMIT: everybody has one paymen
     key = fresh_key();
   }
   {
-    DyingBackend backend(inside_commit, 2);
+    DyingBackend backend(shop().database, When::inside_commit, 2);
     const auto answers = all_at_once(keys.size(), [&](std::size_t number) {
       return shop().caller().pay(keys[number], payment);
     });
