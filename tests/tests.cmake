@@ -2,7 +2,7 @@
 #
 #   tests/<module>/**/*_test.cpp  -> oncepay_tests          units and engine, linked with the modules
 #   tests/process/**/*_test.cpp   -> oncepay_process_tests  the real binary, over sockets
-#   tests/fault/**/*_test.cpp     -> oncepay_fault_tests    processes and servers that die
+#   tests/fault/**/*_test.cpp     -> oncepay_fault_tests    processes and servers that die, see scripts/faults
 #
 # ctest sees one test per file, named after it. tests/support/*.cpp goes into each of the three; its main refuses a
 # filter that matches no case, so that a renamed file cannot pass by running nothing. The database comes from
@@ -19,6 +19,12 @@ target_link_libraries(oncepay_test_support PRIVATE oncepay_options PUBLIC ${modu
   nlohmann_json::nlohmann_json pqxx)
 # doctest's macros are not written for all of our warnings.
 target_compile_options(oncepay_test_support PUBLIC -Wno-old-style-cast -Wno-duplicated-branches)
+
+# The field of the fault tests: gates, nemeses, customers, the checker.
+file(GLOB fault_support_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fault/*.cpp")
+list(FILTER fault_support_sources EXCLUDE REGEX "_test\\.cpp$")
+add_library(oncepay_fault_support OBJECT EXCLUDE_FROM_ALL ${fault_support_sources})
+target_link_libraries(oncepay_fault_support PRIVATE oncepay_options oncepay_test_support)
 
 # add_test_binary(NAME LABEL TIMEOUT seconds SOURCES file...)
 function(add_test_binary name label)
@@ -61,6 +67,7 @@ list(FILTER unit_sources EXCLUDE REGEX "/tests/(process|fault|fuzz|bench|support
 add_test_binary(oncepay_tests unit TIMEOUT 180 SOURCES ${unit_sources})
 add_test_binary(oncepay_process_tests process TIMEOUT 240 SOURCES ${process_sources})
 add_test_binary(oncepay_fault_tests fault TIMEOUT 300 SOURCES ${fault_sources})
+target_link_libraries(oncepay_fault_tests PRIVATE oncepay_fault_support)
 
 # tests/fuzz/<name>_fuzz.cpp, over tests/fuzz/corpus/<name>/. With clang and ONCEPAY_FUZZ libFuzzer makes up inputs
 # (scripts/fuzz); otherwise ctest runs the target over its corpus.
