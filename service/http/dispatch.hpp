@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "http/exchange.hpp"
 #include "http/paths.hpp"
@@ -41,6 +42,7 @@ class Dispatch : public std::enable_shared_from_this<Dispatch> {
                once::Resolution resolution);
   void look_up(const ExchangePtr& exchange, const std::shared_ptr<once::Operation>& asked,
                ProblemKind otherwise);
+  void look_up_waiting();
 
   // reads.cpp: each on a thread of the blocking pool
   void read(const ExchangePtr& exchange, const RouteMatch& match);
@@ -53,12 +55,23 @@ class Dispatch : public std::enable_shared_from_this<Dispatch> {
   // Runs `work` in the pool, or answers `otherwise`. What it throws is answered.
   void post(runtime::ThreadPool& pool, const ExchangePtr& exchange, ProblemKind otherwise,
             std::function<void()> work);
+  bool enqueue(runtime::ThreadPool& pool, std::function<void()> task);
+
+  // A call that was not taken, whose key may have been completed before.
+  struct LookUp {
+    ExchangePtr exchange;
+    std::shared_ptr<once::Operation> asked;
+    ProblemKind otherwise;
+  };
 
   RoutesParts parts_;
   RoutesSettings settings_;
   std::shared_ptr<AnswerLog> answers_;
   std::mutex posting_;
   bool ended_ = false;  // under posting_
+  std::mutex looking_;
+  std::vector<LookUp> look_ups_;  // under looking_
+  bool look_up_posted_ = false;   // under looking_: a thread will take all that wait
 };
 
 // Runs `work`; whatever it throws becomes the exchange's answer.

@@ -30,6 +30,8 @@ void answer_stored(Exchange& exchange, once::Answered answered) {
   exchange.answer(std::move(response), label);
 }
 
+constexpr std::size_t look_ups_max = 1024;  // calls that wait to be looked up; more are refused
+
 // What an operation's copy needs to be looked up; its payload stays with the engine.
 std::shared_ptr<once::Operation> without_payload(const once::Operation& operation) {
   auto copy = std::make_shared<once::Operation>();
@@ -88,15 +90,49 @@ void Dispatch::resolve(const ExchangePtr& exchange, const std::shared_ptr<once::
 }
 
 // Nothing was claimed. The key may have been completed before, though, and then its answer is due
-// (row 10 of the table). `asked` is null when this is the answer to a look-up already.
+// (row 10 of the table). Calls are refused in crowds, when the service can do the least: whoever
+// looks up takes all that wait by then, so that the crowd costs a round trip and not one each.
+// `asked` is null when this is the answer to a look-up already.
 void Dispatch::look_up(const ExchangePtr& exchange, const std::shared_ptr<once::Operation>& asked,
                        ProblemKind otherwise) {
   if (!asked) return exchange->refuse(otherwise);
-  post(parts_.door, exchange, otherwise, [self = shared_from_this(), exchange, asked, otherwise] {
-    auto known = self->parts_.engine.look_up(*asked);
-    if (!known) return exchange->refuse(otherwise);
-    self->resolve(exchange, nullptr, std::move(*known));
-  });
+  {
+    const std::lock_guard lock(looking_);
+    if (look_ups_.size() < look_ups_max) {
+      look_ups_.push_back({exchange, asked, otherwise});
+      if (look_up_posted_) return;
+      look_up_posted_ =
+          enqueue(parts_.door, [self = shared_from_this()] { self->look_up_waiting(); });
+      if (look_up_posted_) return;
+      look_ups_.pop_back();
+    }
+  }
+  exchange->refuse(otherwise);
+}
+
+void Dispatch::look_up_waiting() {
+  std::vector<LookUp> calls;
+  {
+    const std::lock_guard lock(looking_);
+    calls.swap(look_ups_);
+    look_up_posted_ = false;
+  }
+  std::vector<const once::Operation*> operations;
+  for (const LookUp& call : calls) operations.push_back(call.asked.get());
+  std::vector<std::optional<once::Resolution>> known;
+  try {
+    known = parts_.engine.look_up(operations);
+  } catch (const std::exception& error) {
+    for (const LookUp& call : calls) call.exchange->fail(error);
+    return;
+  }
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const LookUp& call = calls[i];
+    answering_failures(call.exchange, [&] {
+      if (!known[i]) return call.exchange->refuse(call.otherwise);
+      resolve(call.exchange, nullptr, std::move(*known[i]));
+    });
+  }
 }
 
 }  // namespace oncepay::http

@@ -110,13 +110,13 @@ void Dispatch::end() {
 void Dispatch::post(runtime::ThreadPool& pool, const ExchangePtr& exchange, ProblemKind otherwise,
                     std::function<void()> work) {
   auto task = [exchange, work = std::move(work)] { answering_failures(exchange, work); };
-  bool taken = false;
-  {
-    // Held while posting, so that nothing is posted any more once end() has returned.
-    const std::lock_guard lock(posting_);
-    taken = !ended_ && pool.post(std::move(task));
-  }
-  if (!taken) exchange->refuse(otherwise);
+  if (!enqueue(pool, std::move(task))) exchange->refuse(otherwise);
+}
+
+bool Dispatch::enqueue(runtime::ThreadPool& pool, std::function<void()> task) {
+  // Held while posting, so that nothing is posted any more once end() has returned.
+  const std::lock_guard lock(posting_);
+  return !ended_ && pool.post(std::move(task));
 }
 
 }  // namespace oncepay::http

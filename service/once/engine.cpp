@@ -18,16 +18,23 @@ namespace {
 // Operations that may wait for a key somebody else is stuck on; each costs up to one lock_timeout.
 constexpr std::size_t stuck_operations_max = 16;
 
-std::optional<StoredKey> read_key(db::Pool& reads, const std::string& tenant_id,
-                                  const std::string& key) {
-  std::optional<StoredKey> stored;
-  reads.run(db::Access::read_only, [&](db::Transaction& transaction) {
-    db::Array tenants, keys;
+using Name = std::pair<std::string_view, std::string_view>;  // tenant, key
+
+// What is stored under the keys that are known, in no order: `index` tells which is which.
+std::vector<StoredKey> read_keys(db::Pool& reads, std::span<const Name> names) {
+  db::Array tenants, keys;
+  for (const auto& [tenant_id, key] : names) {
     tenants.add(tenant_id);
     keys.add(key);
+  }
+  std::vector<StoredKey> stored;
+  reads.run(db::Access::read_only, [&](db::Transaction& transaction) {
     const db::Rows rows =
         transaction.run(sql::once::read_keys, db::Params().add(tenants).add(keys));
-    stored = rows.empty() ? std::nullopt : std::optional(read_stored_key(rows, 0));
+    stored.clear();
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      stored.push_back(read_stored_key(rows, row));
+    }
   });
   return stored;
 }
@@ -109,18 +116,29 @@ void Engine::submit(Operation operation, std::chrono::milliseconds wait, Complet
   state_->submit(std::move(operation), wait, std::move(done));
 }
 
-std::optional<Resolution> Engine::look_up(const Operation& operation) {
-  const auto stored = read_key(state_->reads, operation.tenant_id, operation.key);
-  return stored ? judge(*stored, operation) : std::nullopt;
+std::vector<std::optional<Resolution>> Engine::look_up(
+    std::span<const Operation* const> operations) {
+  std::vector<Name> names;
+  for (const Operation* operation : operations) {
+    names.emplace_back(operation->tenant_id, operation->key);
+  }
+  std::vector<std::optional<Resolution>> resolutions(operations.size());
+  for (const StoredKey& stored : read_keys(state_->reads, names)) {
+    resolutions[stored.index] = judge(stored, *operations[stored.index]);
+  }
+  return resolutions;
 }
 
 std::optional<KeyState> Engine::key_state(const std::string& tenant_id, const std::string& key) {
   // Asked before the database is: what ends in between is found there.
   const bool in_flight = state_->in_flight.contains(tenant_id, key);
-  const auto stored = read_key(state_->reads, tenant_id, key);
-  if (!stored || stored->expired) return in_flight ? std::optional(KeyState{}) : std::nullopt;
-  return KeyState{stored->completed,     stored->answer.resource_id, stored->answer.status,
-                  stored->created_at_us, stored->completed_at_us,    stored->expires_at_us};
+  const Name name(tenant_id, key);
+  const auto found = read_keys(state_->reads, {&name, 1});
+  if (found.empty() || found[0].expired)
+    return in_flight ? std::optional(KeyState{}) : std::nullopt;
+  const StoredKey& stored = found[0];
+  return KeyState{stored.completed,     stored.answer.resource_id, stored.answer.status,
+                  stored.created_at_us, stored.completed_at_us,    stored.expires_at_us};
 }
 
 bool Engine::ready() const { return state_->ready(); }

@@ -14,8 +14,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "db/connection.hpp"
 #include "db/pool.hpp"
@@ -92,9 +94,10 @@ class Engine {
   // InProgress at once.
   void submit(Operation operation, std::chrono::milliseconds wait, Completion done);
 
-  // What the database knows about this request's key: a replay, a mismatch or in progress; nothing
-  // when the key is free. Executes nothing. Blocks for a round trip; db errors pass.
-  std::optional<Resolution> look_up(const Operation& operation);
+  // What the database knows about the keys of these requests, in their order: a replay, a mismatch
+  // or in progress; nothing when the key is free. Executes nothing. Blocks for one round trip,
+  // however many they are; db errors pass.
+  std::vector<std::optional<Resolution>> look_up(std::span<const Operation* const> operations);
 
   // Nothing when the key is absent or past its expiry. A key that another instance is executing is
   // absent here until that commits. Blocks for a round trip; db errors pass.

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <array>
 #include <stdexcept>
 
 #include "once/engine_fixture.hpp"
@@ -416,9 +417,17 @@ TEST_CASE("a draining engine takes nothing new and finishes what runs") {
   fixture.engine->drain();
   CHECK_FALSE(fixture.engine->ready());
   CHECK(text_of(fixture.run(fixture.payment("new", "a", "b", 1))) == "unavailable");
-  const auto known = fixture.engine->look_up(fixture.payment("old", "a", "b", 1));
-  REQUIRE(known.has_value());
-  CHECK(text_of(*known) == "201 replay");
+  const once::Operation old = fixture.payment("old", "a", "b", 1);
+  const once::Operation fresh = fixture.payment("fresh", "a", "b", 1);
+  const once::Operation other = fixture.payment("old", "a", "b", 2);
+  const std::array<const once::Operation*, 3> asked{&fresh, &old, &other};
+  const auto known = fixture.engine->look_up(asked);
+  REQUIRE(known.size() == 3);
+  CHECK_FALSE(known[0].has_value());
+  REQUIRE(known[1].has_value());
+  CHECK(text_of(*known[1]) == "201 replay");
+  REQUIRE(known[2].has_value());
+  CHECK(text_of(*known[2]).substr(0, 8) == "mismatch");
   CHECK_FALSE(fixture.engine->wait_idle(std::chrono::steady_clock::now() + 10ms));
   hold.run("COMMIT");
   CHECK(text_of(running.get()) == "201 first");
