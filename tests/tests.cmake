@@ -69,6 +69,16 @@ add_test_binary(oncepay_process_tests process TIMEOUT 240 SOURCES ${process_sour
 add_test_binary(oncepay_fault_tests fault TIMEOUT 300 SOURCES ${fault_sources})
 target_link_libraries(oncepay_fault_tests PRIVATE oncepay_fault_support)
 
+# The product with another engine, which is wrong on purpose: what the checker is tested with. The linker takes the
+# engine that stands first, and service/once keeps the rest.
+add_executable(oncepay_naive EXCLUDE_FROM_ALL "${CMAKE_SOURCE_DIR}/service/main.cpp"
+  "${CMAKE_SOURCE_DIR}/tests/fault/naive/engine.cpp")
+target_link_libraries(oncepay_naive PRIVATE oncepay_options ${modules})
+if(with_lto)
+  target_link_options(oncepay_naive PRIVATE -fno-lto)
+endif()
+add_dependencies(oncepay_fault_tests oncepay_naive)
+
 # tests/fuzz/<name>_fuzz.cpp, over tests/fuzz/corpus/<name>/. With clang and ONCEPAY_FUZZ libFuzzer makes up inputs
 # (scripts/fuzz); otherwise ctest runs the target over its corpus.
 set(fuzz_libraries ${modules})
