@@ -45,7 +45,8 @@ function(add_test_binary name label)
       WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
     set(environment "TEST_SCRIPTS=${CMAKE_SOURCE_DIR}/scripts")
     if(TARGET oncepay)
-      list(APPEND environment "TEST_ONCEPAY_BINARY=$<TARGET_FILE:oncepay>")
+      list(APPEND environment "TEST_ONCEPAY_BINARY=$<TARGET_FILE:oncepay>"
+        "TEST_ONCEPAY_NAIVE_BINARY=$<TARGET_FILE:oncepay_naive>")
     endif()
     set_tests_properties(${test_name} PROPERTIES
       LABELS ${label} TIMEOUT ${binary_TIMEOUT} ENVIRONMENT "${environment}")
@@ -68,6 +69,8 @@ add_test_binary(oncepay_tests unit TIMEOUT 180 SOURCES ${unit_sources})
 add_test_binary(oncepay_process_tests process TIMEOUT 240 SOURCES ${process_sources})
 add_test_binary(oncepay_fault_tests fault TIMEOUT 300 SOURCES ${fault_sources})
 target_link_libraries(oncepay_fault_tests PRIVATE oncepay_fault_support)
+# Measures times, so nothing runs beside it.
+set_tests_properties(fault/overload PROPERTIES RUN_SERIAL ON)
 
 # The product with another engine, which is wrong on purpose: what the checker is tested with. The linker takes the
 # engine that stands first, and service/once keeps the rest.
