@@ -21,7 +21,7 @@ int run_cleanup(const Config& config) {
   if (!run.had_turn) std::fputs("oncepay: another cleaner is at work\n", stderr);
   fmt::print(R"({{"deleted":{},"batches":{},"remaining":{},"duration_ms":{}}})"
              "\n",
-             run.deleted, run.batches, run.remaining, run.duration.count());
+             run.deleted, run.batches, once::count_expired_keys(connection), run.duration.count());
   return 0;
 }
 

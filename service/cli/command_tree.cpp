@@ -62,8 +62,11 @@ CommandTree::CommandTree(Config& config) : config_(config) {
       add(root_, "cleanup", "remove expired idempotency keys once, for a timer", Command::cleanup);
   add_cleanup_settings(cleanup, config_);
   add_callers();
-  add(root_, "verify", "check that the books balance and the keys agree with them",
-      Command::verify);
+  CLI::App& verify =
+      add(root_, "verify", "check that the books balance and the keys agree with them",
+          Command::verify);
+  Settings(verify).text("--metrics-file", config_.metrics_file,
+                        {"path", "none", "also write what was found there, as Prometheus text"});
   commands_[root_.add_subcommand("version", "print the versions of all parts")] = Command::version;
 }
 

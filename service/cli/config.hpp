@@ -63,14 +63,16 @@ struct Config {
   bool dry_run = false;  // migrate up, cleanup
   std::chrono::seconds shutdown_grace{20};
   std::chrono::seconds shutdown_delay{0};
+  std::chrono::seconds observe_interval{15};
   EngineConfig engine;
   CleanupConfig cleanup;
   http::edge::EdgeConfig edge;  // as the edge takes it
   std::string tls_cert;         // paths; both empty = no TLS
   std::string tls_key;
-  std::string tenant_name;  // tenant create, apikey create
-  std::string scopes;       // apikey create: "read,write"
-  std::string api_key_id;   // apikey revoke
+  std::string tenant_name;   // tenant create, apikey create
+  std::string scopes;        // apikey create: "read,write"
+  std::string api_key_id;    // apikey revoke
+  std::string metrics_file;  // verify; empty = none
 };
 
 }  // namespace oncepay::cli

@@ -7,6 +7,7 @@
 #include "access/authenticator.hpp"
 #include "cli/commands.hpp"
 #include "cli/connections.hpp"
+#include "cli/instance_metrics.hpp"
 #include "cli/schema.hpp"
 #include "db/pool.hpp"
 #include "http/edge/server.hpp"
@@ -16,6 +17,7 @@
 #include "http/routes.hpp"
 #include "once/cleanup.hpp"
 #include "once/engine.hpp"
+#include "once/observation.hpp"
 #include "payments/executors.hpp"
 #include "runtime/descriptors.hpp"
 #include "runtime/log.hpp"
@@ -82,8 +84,8 @@ class Instance {
         reads_(read_settings(config, "reads"), config.engine.read_connections, read_wait),
         door_reads_(read_settings(config, "door"), door_threads, read_wait),
         authenticator_(door_reads_, api_key_remembered, api_keys_remembered_max),
-        payments_(http::make_renderers()),
-        accounts_(http::make_renderers()),
+        payments_(http::make_renderers(), metrics_),
+        accounts_(http::make_renderers(), metrics_),
         engine_(engine_settings(config), door_reads_, log, metrics_),
         blocking_(config.engine.read_connections, blocking_queue_max),
         door_(door_threads, blocking_queue_max),
@@ -92,6 +94,10 @@ class Instance {
                 {.key_format = config.engine.key_format}),
         server_(edge_config(config), routes_) {
     http::export_edge_counters(server_.counters(), metrics_);
+    export_process(metrics_);
+    export_pool("reads", reads_, metrics_);
+    export_pool("door", door_reads_, metrics_);
+    observer_ = std::make_unique<once::Observer>(reads_, config.observe_interval, log, metrics_);
     if (config.cleanup.enabled) {
       cleanup_ = std::make_unique<once::CleanupThread>(cleanup_settings(config), log, metrics_);
     }
@@ -151,6 +157,7 @@ class Instance {
   http::Routes routes_;
   http::edge::Server server_;
   std::unique_ptr<once::CleanupThread> cleanup_;
+  std::unique_ptr<once::Observer> observer_;
 };
 
 }  // namespace

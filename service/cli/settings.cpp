@@ -185,6 +185,8 @@ void add_serve_settings(CLI::App& command, Config& config) {
                   "keys removed in one transaction");
   settings.duration("--cleanup-pause", config.cleanup.pause, {0, 60'000},
                     "pause between two batches");
+  settings.duration("--observe-interval", config.observe_interval, {1, 3600},
+                    "pause between two looks at the database's state, for /metrics");
   settings.duration("--shutdown-grace", config.shutdown_grace, {1, 3600},
                     "after SIGTERM: how long running payments may take to finish");
   settings.duration("--shutdown-delay", config.shutdown_delay, {0, 3600},

@@ -61,6 +61,11 @@ bool Pool::reachable() const {
   return open_ > 0 || Clock::now() >= not_before_;
 }
 
+Pool::Use Pool::use() const {
+  const std::lock_guard lock(mutex_);
+  return {idle_.size(), open_ - idle_.size()};
+}
+
 std::unique_ptr<Connection> Pool::borrow(bool& was_idle) {
   std::unique_lock lock(mutex_);
   const auto deadline = Clock::now() + wait_;

@@ -35,6 +35,13 @@ class Pool {
   // asked now would fail at once.
   [[nodiscard]] bool reachable() const;
 
+  // Connections that wait for work, and those that are lent or being opened.
+  struct Use {
+    std::size_t idle;
+    std::size_t busy;
+  };
+  [[nodiscard]] Use use() const;
+
  private:
   class Loan;
   using Clock = std::chrono::steady_clock;

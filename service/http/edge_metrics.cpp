@@ -47,8 +47,14 @@ std::vector<Followed> followed_counters(const edge::EdgeCounters& counters,
          "Requests refused because too many wait or memory is short");
   follow(counters.answers_without_client, "answers_without_client_total",
          "Answers whose connection was gone");
+  const std::string replaced = "answers_replaced_total";
+  const std::string replaced_help = "Answers of the routes that the edge replaced by 500";
+  follow(counters.answers_unsendable, replaced, replaced_help, {{"why", "unsendable"}});
+  follow(counters.answers_missing, replaced, replaced_help, {{"why", "missing"}});
   follow(counters.bytes_in, "received_bytes_total", "Bytes received");
   follow(counters.bytes_out, "sent_bytes_total", "Bytes sent");
+  follow(counters.bytes_refused, "refused_bytes_total",
+         "Bytes of requests that were refused before they were whole");
   for (const int status : {400, 408, 413, 417, 429, 431, 500, 501, 503, 505}) {
     follow(counters.refusals_by_status[static_cast<std::size_t>(status)], "refusals_total",
            "Answers that the edge gave by itself, by status", {{"status", std::to_string(status)}});

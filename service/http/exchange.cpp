@@ -29,22 +29,28 @@ AnswerLog::AnswerLog(runtime::Log& log, runtime::Metrics& metrics, Lines lines)
     : log_(log),
       metrics_(metrics),
       lines_(lines),
-      seconds_(metrics.histogram("oncepay_http_answer_seconds",
-                                 "Time from a whole request to its answer", seconds_bounds())) {}
+      replays_(metrics.counter("oncepay_http_replays_total", "Answers that were replays")) {}
 
-runtime::Counter& AnswerLog::counter_for(int status, std::string_view problem) {
+AnswerLog::Counted& AnswerLog::counted(const Kind& kind) {
   const std::lock_guard lock(mutex_);
-  const auto known = counters_.find({status, problem});
-  if (known != counters_.end()) return known->second;
-  auto counter =
-      metrics_.counter("oncepay_http_answers_total", "Answers by status and problem",
-                       {{"status", std::to_string(status)}, {"problem", std::string(problem)}});
-  return counters_.emplace(std::pair(status, problem), counter).first->second;
+  const auto known = counted_.find(kind);
+  if (known != counted_.end()) return known->second;
+  const auto& [route, status, problem] = kind;
+  const std::string name(route);
+  auto answers = metrics_.counter(
+      "oncepay_http_answers_total", "Answers by route, status and problem",
+      {{"route", name}, {"status", std::to_string(status)}, {"problem", std::string(problem)}});
+  auto seconds = metrics_.histogram("oncepay_http_answer_seconds",
+                                    "Time from a whole request to its answer, by route",
+                                    seconds_bounds(), {{"route", name}});
+  return counted_.emplace(kind, Counted{answers, seconds}).first->second;
 }
 
 void AnswerLog::record(const AnswerFacts& facts) {
-  counter_for(facts.status, facts.problem).add();
-  seconds_.observe(std::chrono::duration<double>(facts.took).count());
+  Counted& counted_for_kind = counted({facts.route, facts.status, facts.problem});
+  counted_for_kind.answers.add();
+  counted_for_kind.seconds.observe(std::chrono::duration<double>(facts.took).count());
+  if (facts.replayed) replays_.add();
   if (lines_ == Lines::off || !log_.enabled(runtime::LogLevel::info)) return;
   log_.info("answered", {{"request_id", facts.request_id},
                          {"tenant", facts.tenant_id},

@@ -4,7 +4,7 @@
 // answer counts; if the last holder lets go without one, the client still gets an honest error.
 // Each answer is completed here with what belongs to this exchange alone (X-Request-Id,
 // Cache-Control), and counted and logged by AnswerLog: one JSON line, and
-// `oncepay_http_answers_total{status,problem}`.
+// `oncepay_http_answers_total{route,status,problem}`.
 //
 // Deliberately not here: what to answer. HEAD: the answer is that of GET, body and all; whoever
 // writes the bytes leaves the body out and keeps its length.
@@ -18,7 +18,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 
 #include "http/message.hpp"
 #include "http/problem.hpp"
@@ -27,11 +27,8 @@
 
 namespace oncepay::http {
 
-// In the metrics' `problem` label, where an answer is no problem of the edge or the routes.
+// In the metrics' `problem` label, where an answer is no problem.
 inline constexpr std::string_view no_problem = "none";
-inline constexpr std::string_view declined_label =
-    "declined";                                               // a stored 402, first time or replay
-inline constexpr std::string_view refused_label = "refused";  // by the executor; the key is free
 
 struct AnswerFacts {
   std::string_view request_id;
@@ -55,14 +52,20 @@ class AnswerLog {
   void fault(std::string_view request_id, std::string_view route, const std::exception& error);
 
  private:
-  runtime::Counter& counter_for(int status, std::string_view problem);
+  // Route, status, problem: constants and a few numbers, so there are never many.
+  using Kind = std::tuple<std::string_view, int, std::string_view>;
+  struct Counted {
+    runtime::Counter answers;
+    runtime::Histogram seconds;  // of the route
+  };
+  Counted& counted(const Kind& kind);
 
   runtime::Log& log_;
   runtime::Metrics& metrics_;
   Lines lines_;
   std::mutex mutex_;
-  std::map<std::pair<int, std::string_view>, runtime::Counter> counters_;  // labels are constants
-  runtime::Histogram seconds_;
+  std::map<Kind, Counted> counted_;
+  runtime::Counter replays_;
 };
 
 class Exchange {

@@ -23,8 +23,14 @@ Response response_of(once::Answer answer) {
   return response;
 }
 
+// What metrics and log call an answer of an executor, fresh or stored.
+std::string_view problem_label(const once::Answer& answer) {
+  const auto slug = slug_in(answer.body);
+  return slug.empty() ? no_problem : slug;
+}
+
 void answer_stored(Exchange& exchange, once::Answered answered) {
-  const auto label = answered.answer.status < 400 ? no_problem : declined_label;
+  const auto label = problem_label(answered.answer);
   Response response = response_of(std::move(answered.answer));
   if (answered.replayed) response.set("Idempotent-Replayed", "true");
   exchange.answer(std::move(response), label);
@@ -74,7 +80,8 @@ void Dispatch::resolve(const ExchangePtr& exchange, const std::shared_ptr<once::
       Switch{
           [&](once::Answered& answered) { answer_stored(*exchange, std::move(answered)); },
           [&](once::NotDone& refused) {
-            exchange->answer(response_of(std::move(refused.answer)), refused_label);
+            const auto label = problem_label(refused.answer);
+            exchange->answer(response_of(std::move(refused.answer)), label);
           },
           [&](const once::Mismatch& mismatch) {
             exchange->refuse({.kind = ProblemKind::idempotency_key_reused,

@@ -160,6 +160,18 @@ ProblemKind kind_for_status(int status) {
 }  // namespace
 
 std::string_view slug_of(ProblemKind kind) { return of(kind).slug; }
+
+std::string_view slug_in(std::string_view body) {
+  constexpr std::string_view opening = "{\"type\":\"/problems/";
+  if (!body.starts_with(opening)) return {};
+  body.remove_prefix(opening.size());
+  for (const Traits& kind : traits) {
+    if (body.starts_with(kind.slug) && body.substr(kind.slug.size()).starts_with('"'))
+      return kind.slug;
+  }
+  return {};
+}
+
 int status_of(ProblemKind kind) { return of(kind).status; }
 
 std::string problem_body(const Problem& problem, std::string_view request_id) {

@@ -72,6 +72,10 @@ int status_of(ProblemKind kind);
 
 inline constexpr std::string_view problem_media_type = "application/problem+json";
 
+// The slug of a document that problem_body() made, now or before it was stored; empty for any other
+// text. It views a constant, so it may be a label.
+std::string_view slug_in(std::string_view body);
+
 // The document alone. `request_id` becomes `instance`.
 std::string problem_body(const Problem& problem, std::string_view request_id);
 

@@ -31,7 +31,7 @@ namespace oncepay::once {
 
 struct BatchTimes {
   std::chrono::nanoseconds claim{0};
-  std::chrono::nanoseconds decide{0};
+  std::chrono::nanoseconds execute{0};
   std::chrono::nanoseconds complete{0};
   std::chrono::nanoseconds commit{0};
 };

@@ -13,13 +13,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-std::int64_t count_expired(db::Connection& connection) {
-  db::Transaction transaction(connection, db::Access::read_only);
-  const std::int64_t count = transaction.run(sql::once::count_expired_keys).number(0, 0);
-  transaction.commit();
-  return count;
-}
-
 // Rows removed, or nothing when it is somebody else's turn.
 std::optional<std::int64_t> remove_batch(db::Connection& connection, std::int64_t batch_size) {
   db::Transaction transaction(connection);
@@ -31,6 +24,13 @@ std::optional<std::int64_t> remove_batch(db::Connection& connection, std::int64_
 }
 
 }  // namespace
+
+std::int64_t count_expired_keys(db::Connection& connection) {
+  db::Transaction transaction(connection, db::Access::read_only);
+  const std::int64_t count = transaction.run(sql::once::count_expired_keys).number(0, 0);
+  transaction.commit();
+  return count;
+}
 
 CleanupRun run_cleanup(db::Connection& connection, const CleanupSettings& settings,
                        std::stop_token stop) {
@@ -48,7 +48,6 @@ CleanupRun run_cleanup(db::Connection& connection, const CleanupSettings& settin
     if (*removed < settings.batch_size) break;
     runtime::pause(settings.pause, stop);
   }
-  run.remaining = count_expired(connection);
   run.duration = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - began);
   return run;
 }
@@ -58,12 +57,15 @@ struct CleanupThread::Counts {
       : runs(metrics.counter("oncepay_cleanup_runs_total", "Cleanup runs that ended well")),
         failures(metrics.counter("oncepay_cleanup_failures_total", "Cleanup runs that failed")),
         rows(metrics.counter("oncepay_cleanup_removed_keys_total", "Expired keys removed")),
-        backlog(metrics.gauge("oncepay_cleanup_backlog_keys",
-                              "Expired keys left after the last run")) {}
+        turns_lost(metrics.counter("oncepay_cleanup_turns_lost_total",
+                                   "Cleanup runs that found another cleaner at work")),
+        last_success(metrics.gauge("oncepay_cleanup_success_timestamp_seconds",
+                                   "When a cleanup run ended well last")) {}
   runtime::Counter runs;
   runtime::Counter failures;
   runtime::Counter rows;
-  runtime::Gauge backlog;
+  runtime::Counter turns_lost;
+  runtime::Gauge last_success;
 };
 
 CleanupThread::CleanupThread(Settings settings, runtime::Log& log, runtime::Metrics& metrics)
@@ -93,12 +95,11 @@ void CleanupThread::run_once(std::unique_ptr<db::Connection>& connection, std::s
     const CleanupRun run = run_cleanup(*connection, settings_.run, std::move(stop));
     counts_->runs.add();
     counts_->rows.add(static_cast<double>(run.deleted));
-    counts_->backlog.set(static_cast<double>(run.remaining));
+    if (!run.had_turn) counts_->turns_lost.add();
+    counts_->last_success.set_to_now();
     if (run.deleted > 0) {
-      log_.info("cleanup", {{"deleted", run.deleted},
-                            {"batches", run.batches},
-                            {"remaining", run.remaining},
-                            {"ms", run.duration.count()}});
+      log_.info("cleanup",
+                {{"deleted", run.deleted}, {"batches", run.batches}, {"ms", run.duration.count()}});
     }
   } catch (const std::exception& error) {
     counts_->failures.add();

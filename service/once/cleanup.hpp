@@ -27,16 +27,19 @@ struct CleanupSettings {
   std::int64_t batch_size = 1'000;          // rows a transaction
   std::optional<std::int64_t> batches_max;  // nothing = until no full batch is left
   std::chrono::milliseconds pause{50};      // between batches, for everybody else
-  bool dry_run = false;                     // count, remove nothing
+  bool dry_run = false;                     // remove nothing
 };
 
 struct CleanupRun {
   std::int64_t deleted = 0;
   std::int64_t batches = 0;
-  std::int64_t remaining = 0;  // expired and still there
   std::chrono::milliseconds duration{0};
   bool had_turn = true;  // false: somebody else is cleaning
 };
+
+// What is expired and still there, to the last key: it reads all of them (observation.hpp counts up
+// to a limit).
+std::int64_t count_expired_keys(db::Connection& connection);
 
 CleanupRun run_cleanup(db::Connection& connection, const CleanupSettings& settings,
                        std::stop_token stop);

@@ -55,6 +55,8 @@ struct Engine::State {
                     submit(std::move(operation), wait, std::move(done));
                   }),
         shared{settings, queue, aside, in_flight, log, metrics} {
+    metrics.lanes.set(static_cast<double>(settings.lanes));
+    metrics.queue_operations_max.set(static_cast<double>(settings.queue_operations_max));
     for (std::size_t i = 0; i < settings.lanes; ++i) start_lane(LaneKind::batches);
     start_lane(LaneKind::aside);
   }

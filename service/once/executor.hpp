@@ -77,6 +77,10 @@ class Executor {
   // time-out it is called again for the same operations and has to do without what it waited for.
   virtual std::vector<Decision> execute(db::Transaction& transaction, std::span<const Claim> claims,
                                         std::int64_t now_us) = 0;
+
+  // Called once for each Decided operation, when its COMMIT is certain: for those who count. On the
+  // lane's thread; must neither block nor throw.
+  virtual void committed(const Answer& /*answer*/) {}
 };
 
 }  // namespace oncepay::once

@@ -47,6 +47,7 @@ struct Waiter {
 struct Pending {
   Operation operation;
   std::string map_key;
+  SteadyTime entered_at = std::chrono::steady_clock::now();
   std::vector<Waiter> waiters;
   // Until when somebody waits for another instance's claim on this key, ticks of the steady clock.
   std::atomic<SteadyTime::rep> wait_until{0};

@@ -61,6 +61,11 @@ void Lane::run_batches(std::stop_token stop) {
       if (!stop.stop_requested() && !ping()) disconnect();
       continue;
     }
+    const auto taken_at = std::chrono::steady_clock::now();
+    for (const auto& pending : batch) {
+      const std::chrono::duration<double> waited = taken_at - pending->entered_at;
+      shared_.metrics.queue_wait_seconds.observe(waited.count());
+    }
     has_turn_ = true;
     process(std::move(batch), stop);
     end_turn();
@@ -88,9 +93,11 @@ bool Lane::connect(std::stop_token stop) {
     settings.plans = db::Plans::by_index;
     connection_ = std::make_unique<db::Connection>(settings);
   } catch (const db::TransientError& error) {
+    shared_.metrics.connects_failed.add();
     shared_.log.warning("lane cannot connect", {{"reason", name_of(error.reason())}});
     return false;
   } catch (const db::StatementError& error) {
+    shared_.metrics.connects_failed.add();
     shared_.log.error("lane cannot connect", {{"sqlstate", error.sqlstate()}});
     return false;
   }
@@ -170,7 +177,7 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
   // Committed, or read. From here on nothing may run the batch again. Another lane may run the next
   // one while this one answers.
   end_turn();
-  observe(batch.size(), result->times);
+  observe(batch, *result);
   // Retries come in crowds, after an outage for instance: what the last batch was, the next one is.
   first_look_ = 2 * result->keys_found > batch.size() ? FirstLook::read : FirstLook::claim;
   if (kind_ == LaneKind::aside) shared_.aside.forget(batch.front()->map_key);
@@ -285,18 +292,23 @@ void Lane::give_up(const std::vector<PendingPtr>& batch, const Attempt& attempt)
   shared_.in_flight.finish(batch, std::vector<Resolution>(batch.size(), resolution));
 }
 
-void Lane::observe(std::size_t operations, const BatchTimes& times) {
+void Lane::observe(const std::vector<PendingPtr>& batch, const BatchResult& result) {
   const auto seconds = [](std::chrono::nanoseconds time) {
     return std::chrono::duration<double>(time).count();
   };
   EngineMetrics& metrics = shared_.metrics;
   metrics.batches.add();
-  metrics.operations.add(static_cast<double>(operations));
-  metrics.batch_size.observe(static_cast<double>(operations));
-  metrics.claim_seconds.observe(seconds(times.claim));
-  metrics.decide_seconds.observe(seconds(times.decide));
-  metrics.complete_seconds.observe(seconds(times.complete));
-  metrics.commit_seconds.observe(seconds(times.commit));
+  metrics.operations.add(static_cast<double>(batch.size()));
+  metrics.batch_size.observe(static_cast<double>(batch.size()));
+  metrics.claim_seconds.observe(seconds(result.times.claim));
+  metrics.execute_seconds.observe(seconds(result.times.execute));
+  metrics.complete_seconds.observe(seconds(result.times.complete));
+  metrics.commit_seconds.observe(seconds(result.times.commit));
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const auto* answered = std::get_if<Answered>(&result.resolutions[i]);
+    if (answered == nullptr || answered->replayed) continue;
+    batch[i]->operation.executor->committed(answered->answer);
+  }
 }
 
 }  // namespace oncepay::once

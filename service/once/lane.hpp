@@ -108,7 +108,7 @@ class Lane {
                        Attempt& attempt);
   Next after_lock_timeout(const std::vector<PendingPtr>& batch, Attempt& attempt);
   void give_up(const std::vector<PendingPtr>& batch, const Attempt& attempt);
-  void observe(std::size_t operations, const BatchTimes& times);
+  void observe(const std::vector<PendingPtr>& batch, const BatchResult& result);
 
   LaneShared& shared_;
   LaneKind kind_;

@@ -17,6 +17,12 @@ using Name = std::pair<std::string_view, std::string_view>;  // tenant, account
 
 }  // namespace
 
+AccountExecutor::AccountExecutor(Renderers renderers, runtime::Metrics& metrics)
+    : renderers_(std::move(renderers)),
+      opened_(metrics.counter("oncepay_accounts_opened_total", "Accounts opened")) {}
+
+void AccountExecutor::committed(const once::Answer& /*answer*/) { opened_.add(); }
+
 std::optional<once::Answer> AccountExecutor::expect(const once::Payload& payload,
                                                     std::int64_t now_us) const {
   const AccountRequest& request = request_of(payload);

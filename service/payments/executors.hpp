@@ -18,6 +18,7 @@
 #include "payments/books.hpp"
 #include "payments/held_accounts.hpp"
 #include "payments/requests.hpp"
+#include "runtime/metrics.hpp"
 
 namespace oncepay::payments {
 
@@ -39,7 +40,7 @@ struct Renderers {
 
 class PaymentExecutor final : public once::Executor {
  public:
-  explicit PaymentExecutor(Renderers renderers) : renderers_(std::move(renderers)) {}
+  PaymentExecutor(Renderers renderers, runtime::Metrics& metrics);
   [[nodiscard]] int rank() const override { return 2; }
   // That it succeeds, under a new id. A payment that is declined keeps that id.
   [[nodiscard]] std::optional<once::Answer> expect(const once::Payload& payload,
@@ -47,25 +48,33 @@ class PaymentExecutor final : public once::Executor {
   std::vector<once::Decision> execute(db::Transaction& transaction,
                                       std::span<const once::Claim> claims,
                                       std::int64_t now_us) override;
+  void committed(const once::Answer& answer) override;
 
  private:
   Renderers renderers_;
   HeldAccounts held_;
+  runtime::Counter succeeded_;
+  runtime::Counter declined_;
+  runtime::Histogram lock_seconds_;
+  runtime::Histogram decide_seconds_;
+  runtime::Histogram settle_seconds_;
 };
 
 // Before payments: a payment in the same batch may use the account that is being opened.
 class AccountExecutor final : public once::Executor {
  public:
-  explicit AccountExecutor(Renderers renderers) : renderers_(std::move(renderers)) {}
+  AccountExecutor(Renderers renderers, runtime::Metrics& metrics);
   [[nodiscard]] int rank() const override { return 1; }
   [[nodiscard]] std::optional<once::Answer> expect(const once::Payload& payload,
                                                    std::int64_t now_us) const override;
   std::vector<once::Decision> execute(db::Transaction& transaction,
                                       std::span<const once::Claim> claims,
                                       std::int64_t now_us) override;
+  void committed(const once::Answer& answer) override;
 
  private:
   Renderers renderers_;
+  runtime::Counter opened_;
 };
 
 }  // namespace oncepay::payments

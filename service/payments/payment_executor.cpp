@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "db/errors.hpp"
+#include "once/engine_metrics.hpp"
 #include "payments/executors.hpp"
 #include "payments/ledger.hpp"
 #include "runtime/uuid.hpp"
@@ -12,6 +14,8 @@
 namespace oncepay::payments {
 
 namespace {
+
+constexpr int first_error_status = 400;  // of an answer: a declined payment has one, 402
 
 const PaymentRequest& request_of(const once::Payload& payload) {
   return dynamic_cast<const PaymentRequest&>(payload);
@@ -173,7 +177,31 @@ Payment payment_of(const PaymentRequest& request, std::string id, std::int64_t n
           request.metadata,    now_us};
 }
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+runtime::Counter payments_decided(runtime::Metrics& metrics, PaymentStatus status) {
+  return metrics.counter("oncepay_payments_total", "Payments decided and committed, by status",
+                         {{"status", std::string(name_of(status))}});
+}
+
 }  // namespace
+
+PaymentExecutor::PaymentExecutor(Renderers renderers, runtime::Metrics& metrics)
+    : renderers_(std::move(renderers)),
+      succeeded_(payments_decided(metrics, PaymentStatus::succeeded)),
+      declined_(payments_decided(metrics, PaymentStatus::declined)),
+      lock_seconds_(once::batch_step(metrics, "lock")),
+      decide_seconds_(once::batch_step(metrics, "decide")),
+      settle_seconds_(once::batch_step(metrics, "settle")) {}
+
+void PaymentExecutor::committed(const once::Answer& answer) {
+  const bool succeeded = answer.status < first_error_status;
+  (succeeded ? succeeded_ : declined_).add();
+}
 
 std::optional<once::Answer> PaymentExecutor::expect(const once::Payload& payload,
                                                     std::int64_t now_us) const {
@@ -183,7 +211,9 @@ std::optional<once::Answer> PaymentExecutor::expect(const once::Payload& payload
 std::vector<once::Decision> PaymentExecutor::execute(db::Transaction& transaction,
                                                      std::span<const once::Claim> claims,
                                                      std::int64_t now_us) {
+  const auto began = Clock::now();
   const LockedAccounts locked = lock_accounts(transaction, held_, claims);
+  const auto has_locks = Clock::now();
   Ledger ledger(locked.accounts);
   Settlement settlement;
   std::vector<once::Decision> decisions;
@@ -219,7 +249,11 @@ std::vector<once::Decision> PaymentExecutor::execute(db::Transaction& transactio
       settlement.add_balance(locked.names[place], ledger.accounts()[place].balance);
     }
   }
+  const auto decided = Clock::now();
   settlement.write(transaction, now_us);
+  lock_seconds_.observe(seconds_between(began, has_locks));
+  decide_seconds_.observe(seconds_between(has_locks, decided));
+  settle_seconds_.observe(seconds_between(decided, Clock::now()));
   return decisions;
 }
 

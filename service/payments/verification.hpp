@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string_view>
 
 #include "db/connection.hpp"
@@ -22,6 +23,9 @@ struct Violation {
   std::string_view subject;  // a currency, an account, a payment id, or the hash of a key
   std::string_view found;
 };
+
+// All rules there are, in the order in which they are checked.
+std::span<const std::string_view> verification_rules();
 
 // Calls `report` for each violation; returns how many there were.
 std::size_t verify_books(db::Connection& connection,

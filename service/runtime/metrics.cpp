@@ -14,6 +14,7 @@ void Counter::add(double count) { counter_->Increment(count); }
 double Counter::value() const { return counter_->Value(); }
 
 void Gauge::set(double value) { gauge_->Set(value); }
+void Gauge::set_to_now() { gauge_->SetToCurrentTime(); }
 void Gauge::add(double difference) { gauge_->Increment(difference); }
 
 void Histogram::observe(double value) { histogram_->Observe(value); }

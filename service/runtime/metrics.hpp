@@ -36,6 +36,7 @@ class Gauge {
  public:
   explicit Gauge(prometheus::Gauge& gauge) : gauge_(&gauge) {}
   void set(double value);
+  void set_to_now();  // seconds since 1970: when something last went well
   void add(double difference);
 
  private:

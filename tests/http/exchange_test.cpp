@@ -21,18 +21,21 @@ struct Client {
   std::optional<Response> received;
   int replies = 0;
 
-  ExchangePtr send(std::string method, std::vector<Header> headers = {}) {
+  ExchangePtr send(std::string method, std::vector<Header> headers = {},
+                   std::string_view route = "/v1/payments") {
     Request request;
     request.method = std::move(method);
     request.target = "/v1/payments";
     request.headers = std::move(headers);
-    return std::make_shared<Exchange>(
+    auto exchange = std::make_shared<Exchange>(
         std::move(request),
         [this](Response response) {
           received = std::move(response);
           ++replies;
         },
         answers);
+    exchange->set_route(route);
+    return exchange;
   }
   [[nodiscard]] std::string header(std::string_view name) const {
     for (const auto& field : received->headers)
@@ -98,18 +101,22 @@ TEST_CASE("a fault is 500, a database that is away 503, and neither shows what h
   CHECK(client.is_problem("unavailable"));
 }
 
-TEST_CASE("answers are counted by status and problem, replays with their first ones") {
+TEST_CASE("answers are counted by route, status and problem, and replays among them") {
   Client client;
   client.send("POST")->answer({201, {}, "{}"});
   client.send("POST")->answer({201, {{"Idempotent-Replayed", "true"}}, "{}"});
-  client.send("POST")->answer({402, {}, "{}"}, declined_label);
-  client.send("FOO")->refuse(ProblemKind::method_not_allowed);
+  client.send("POST")->answer({402, {}, "{}"}, slug_of(ProblemKind::insufficient_funds));
+  client.send("FOO", {}, "other")->refuse(ProblemKind::method_not_allowed);
   const auto text = client.metrics.text();
-  CHECK(text.find("oncepay_http_answers_total{problem=\"none\",status=\"201\"} 2") !=
-        std::string::npos);
-  CHECK(text.find("oncepay_http_answers_total{problem=\"declined\",status=\"402\"} 1") !=
-        std::string::npos);
-  CHECK(text.find("oncepay_http_answers_total{problem=\"method-not-allowed\",status=\"405\"} 1") !=
-        std::string::npos);
-  CHECK(text.find("oncepay_http_answer_seconds_count 4") != std::string::npos);
+  const auto holds = [&text](const std::string& line) {
+    CAPTURE(line);
+    CHECK(text.find(line + "\n") != std::string::npos);
+  };
+  const std::string answers = "oncepay_http_answers_total";
+  holds(answers + R"({problem="none",route="/v1/payments",status="201"} 2)");
+  holds(answers + R"({problem="insufficient-funds",route="/v1/payments",status="402"} 1)");
+  holds(answers + R"({problem="method-not-allowed",route="other",status="405"} 1)");
+  holds("oncepay_http_replays_total 1");
+  holds(R"(oncepay_http_answer_seconds_count{route="/v1/payments"} 3)");
+  holds(R"(oncepay_http_answer_seconds_count{route="other"} 1)");
 }

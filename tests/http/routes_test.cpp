@@ -36,8 +36,8 @@ struct Stand {
   runtime::Metrics metrics;
   db::Pool reads{nowhere(), 2, 100ms};
   access::Authenticator authenticator{reads, 1s, 100};
-  payments::PaymentExecutor payments{make_renderers()};
-  payments::AccountExecutor accounts{make_renderers()};
+  payments::PaymentExecutor payments{make_renderers(), metrics};
+  payments::AccountExecutor accounts{make_renderers(), metrics};
   once::Engine engine{engine_settings(), reads, log, metrics};
   runtime::ThreadPool blocking;
   std::optional<Routes> routes;

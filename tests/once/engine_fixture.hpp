@@ -113,8 +113,9 @@ class EngineFixture {
 
   support::Database database;
   std::string tenant_id;
-  payments::PaymentExecutor payment_executor{plain_renderers()};
-  payments::AccountExecutor account_executor{plain_renderers()};
+  runtime::Metrics executor_metrics;
+  payments::PaymentExecutor payment_executor{plain_renderers(), executor_metrics};
+  payments::AccountExecutor account_executor{plain_renderers(), executor_metrics};
   std::unique_ptr<once::Engine> engine;
 
  private:

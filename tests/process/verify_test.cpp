@@ -5,6 +5,7 @@
 
 #include "support/names.hpp"
 #include "support/problem.hpp"
+#include "support/scrape.hpp"
 #include "support/shop.hpp"
 
 namespace {
@@ -146,6 +147,28 @@ TEST_CASE("two payments under one living key are a violation") {
       {booked.id});
   CHECK(damage.touched == 1);
   expect_violation("0197f3c2-0000-7000-8000-00000000000a");
+}
+
+TEST_CASE("what verify found is also written for a collector of metrics, whole or not at all") {
+  const std::string file = scratch_file("verify.prom");
+  {
+    const Booked booked;
+    const Damage damage("UPDATE accounts SET balance = balance + 1 WHERE id = $1",
+                        {booked.payment.destination});
+    CHECK(shop().database.run_oncepay({"verify", "--metrics-file", file}).exit_code == 1);
+    const Scrape found(contents_of(file));
+    CHECK(found.value("oncepay_verify_violations{rule=\"balances\"}") == 1);
+    CHECK(found.value("oncepay_verify_violations{rule=\"currency-sums\"}") == 1);
+    CHECK(found.has("oncepay_verify_violations{rule=\"keys\"}"));
+  }
+  CHECK(shop().database.run_oncepay({"verify", "--metrics-file", file}).exit_code == 0);
+  const Scrape well(contents_of(file));
+  CHECK(well.value("oncepay_verify_violations{rule=\"balances\"}") == 0);
+  CHECK(well.value("oncepay_verify_timestamp_seconds") > 1'700'000'000);
+  const Finished nowhere =
+      shop().database.run_oncepay({"verify", "--metrics-file", "/nowhere/verify.prom"});
+  CHECK(nowhere.exit_code == 1);
+  CHECK(nowhere.err.find("--metrics-file") != std::string::npos);
 }
 
 TEST_CASE("after all repairs the books balance again") { expect_recovered(shop()); }

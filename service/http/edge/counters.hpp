@@ -45,6 +45,7 @@ struct EdgeCounters {
 
   Counter bytes_in = 0;
   Counter bytes_out = 0;
+  Counter bytes_refused = 0;  // of bytes_in: of requests that were refused before they were whole
 
   // Answers that the edge gave by itself, by status.
   std::array<Counter, 600> refusals_by_status{};

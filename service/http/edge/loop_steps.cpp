@@ -134,6 +134,7 @@ Response Loop::make_refusal(const Refusal& refusal) {
 
 // The one answer to a request that is not whole; where the next one would begin is unknown.
 void Loop::refuse(Connection& connection, Refusal refusal) {
+  add(counters_.bytes_refused, connection.bytes_held());
   connection.give_up_request();
   answer(connection, make_refusal(refusal), true);
 }
@@ -191,7 +192,10 @@ bool Loop::step_write(Connection& connection) {
 }
 
 bool Loop::step_linger(Connection& connection) {
+  const std::size_t discarded = connection.discarded_bytes();
   const Io io = connection.discard(scratch_);
+  add(counters_.bytes_in, connection.discarded_bytes() - discarded);
+  add(counters_.bytes_refused, connection.discarded_bytes() - discarded);
   if (io == Io::blocked) return false;
   if (io == Io::done && connection.discarded_bytes() <= config_.linger_bytes_max) return true;
   close(connection);

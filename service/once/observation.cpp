@@ -1,0 +1,125 @@
+#include "once/observation.hpp"
+
+#include <algorithm>
+
+#include "runtime/pause.hpp"
+#include "sql/statements.hpp"
+
+namespace oncepay::once {
+
+namespace {
+
+constexpr std::string_view key_table = "idempotency_keys";
+
+}  // namespace
+
+Observation observe(db::Transaction& transaction) {
+  Observation seen;
+  transaction.run(sql::once::limit_observation,
+                  db::Params().add(std::to_string(observation_time_max.count()) + "ms"));
+  const db::Rows keys =
+      transaction.run(sql::once::observe_keys, db::Params().add(expired_keys_counted_max));
+  seen.expired_keys = keys.number(0, 0);
+  seen.oldest_expired = std::chrono::seconds(keys.number(0, 1));
+  const db::Rows tables = transaction.run(sql::once::observe_tables);
+  for (std::size_t row = 0; row < tables.size(); ++row) {
+    seen.tables.push_back({std::string(tables.text(row, 0)), tables.number(row, 1),
+                           tables.number(row, 2), tables.number(row, 3), tables.number(row, 4)});
+  }
+  const db::Rows sessions = transaction.run(sql::once::observe_sessions);
+  seen.oldest_snapshot = std::chrono::seconds(sessions.number(0, 0));
+  seen.oldest_snapshot_transactions = sessions.number(0, 1);
+  return seen;
+}
+
+struct Observer::Gauges {
+  explicit Gauges(runtime::Metrics& registry)
+      : metrics(registry),
+        live_keys(keys("live")),
+        expired_keys(keys("expired")),
+        oldest_expired(metrics.gauge("oncepay_idempotency_keys_oldest_expired_seconds",
+                                     "For how long the oldest expired key has been there")),
+        oldest_snapshot(metrics.gauge("oncepay_database_oldest_snapshot_seconds",
+                                      "Age of the oldest transaction that keeps dead rows")),
+        oldest_snapshot_transactions(
+            metrics.gauge("oncepay_database_oldest_snapshot_transactions",
+                          "The same in transactions, seen without privileges too")),
+        last_success(metrics.gauge("oncepay_observation_success_timestamp_seconds",
+                                   "When the database was looked at last")),
+        failures(metrics.counter("oncepay_observation_failures_total",
+                                 "Attempts to look at the database that failed")) {}
+
+  runtime::Gauge keys(const std::string& state) {
+    return metrics.gauge("oncepay_idempotency_keys",
+                         "Keys in the table; live ones as the server's statistics have them, "
+                         "expired ones counted up to 100000",
+                         {{"state", state}});
+  }
+
+  // Tables are a fixed set: that of sql/once/observe_tables.sql.
+  void set(const TableState& table) {
+    const auto gauge = [&](const std::string& name, const std::string& help, std::int64_t value,
+                           runtime::Labels labels) {
+      labels["table"] = table.name;
+      metrics.gauge(name, help, labels).set(static_cast<double>(value));
+    };
+    const std::string bytes = "oncepay_table_bytes";
+    const std::string bytes_help = "Size on disk of a table and of its indexes";
+    gauge(bytes, bytes_help, table.table_bytes, {{"part", "table"}});
+    gauge(bytes, bytes_help, table.index_bytes, {{"part", "indexes"}});
+    const std::string rows = "oncepay_table_rows";
+    const std::string rows_help = "Rows of a table as the server's statistics have them";
+    gauge(rows, rows_help, table.live_rows, {{"state", "live"}});
+    gauge(rows, rows_help, table.dead_rows, {{"state", "dead"}});
+    if (table.name == key_table) stored_keys = table.live_rows;
+  }
+
+  void set(const Observation& seen) {
+    for (const TableState& table : seen.tables) set(table);
+    expired_keys.set(static_cast<double>(seen.expired_keys));
+    live_keys.set(static_cast<double>(std::max<std::int64_t>(stored_keys - seen.expired_keys, 0)));
+    oldest_expired.set(static_cast<double>(seen.oldest_expired.count()));
+    oldest_snapshot.set(static_cast<double>(seen.oldest_snapshot.count()));
+    oldest_snapshot_transactions.set(static_cast<double>(seen.oldest_snapshot_transactions));
+    last_success.set_to_now();
+  }
+
+  runtime::Metrics& metrics;
+  std::int64_t stored_keys = 0;
+  runtime::Gauge live_keys;
+  runtime::Gauge expired_keys;
+  runtime::Gauge oldest_expired;
+  runtime::Gauge oldest_snapshot;
+  runtime::Gauge oldest_snapshot_transactions;
+  runtime::Gauge last_success;
+  runtime::Counter failures;
+};
+
+Observer::Observer(db::Pool& reads, std::chrono::milliseconds interval, runtime::Log& log,
+                   runtime::Metrics& metrics)
+    : reads_(reads), interval_(interval), log_(log), gauges_(std::make_unique<Gauges>(metrics)) {
+  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+}
+
+Observer::~Observer() = default;
+
+void Observer::work(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    observe_once();
+    runtime::pause(interval_, stop);
+  }
+}
+
+void Observer::observe_once() {
+  try {
+    Observation seen;
+    reads_.run(db::Access::read_only,
+               [&seen](db::Transaction& transaction) { seen = observe(transaction); });
+    gauges_->set(seen);
+  } catch (const std::exception& error) {
+    gauges_->failures.add();
+    log_.warning("the database could not be looked at", {{"what", error.what()}});
+  }
+}
+
+}  // namespace oncepay::once
