@@ -41,6 +41,7 @@ struct EngineConfig {
   std::chrono::milliseconds statement_timeout{10'000};
   std::chrono::milliseconds answer_deadline{15'000};
   std::chrono::milliseconds commit_resolve_deadline{10'000};
+  std::chrono::milliseconds slow_batch{1'000};
   std::chrono::seconds retention{86'400};
   std::size_t read_connections = 4;
   once::KeyFormat key_format = once::KeyFormat::any;

@@ -48,6 +48,7 @@ once::EngineSettings engine_settings(const Config& config) {
   settings.retention = config.engine.retention;
   settings.answer_deadline = config.engine.answer_deadline;
   settings.commit_resolve_deadline = config.engine.commit_resolve_deadline;
+  settings.slow_batch = config.engine.slow_batch;
   return settings;
 }
 
@@ -72,6 +73,18 @@ once::CleanupThread::Settings cleanup_settings(const Config& config) {
   settings.interval = config.cleanup.interval;
   settings.jitter_percent = config.cleanup.jitter_percent;
   return settings;
+}
+
+bool ends(runtime::Signal signal) {
+  return signal == runtime::Signal::terminate || signal == runtime::Signal::interrupt;
+}
+
+// Between debug and the level of the settings. Said at the more talkative one of the two.
+void toggle_debug_lines(runtime::Log& log, runtime::LogLevel usual) {
+  const bool debugging = log.enabled(runtime::LogLevel::debug);
+  log.set_level(runtime::LogLevel::debug);
+  log.info("log level", {{"to", name_of(debugging ? usual : runtime::LogLevel::debug)}});
+  if (debugging) log.set_level(usual);
 }
 
 // Everything that serves, in the order in which it depends on each other; it ends the other way
@@ -132,7 +145,7 @@ class Instance {
     while (!server_.wait_drained(milliseconds(0))) {
       if (std::chrono::steady_clock::now() >= until) return false;
       const auto signal = signals.wait(milliseconds(20));
-      if (signal && *signal != runtime::Signal::hang_up) return false;
+      if (signal && ends(*signal)) return false;
       if (accepting && std::chrono::steady_clock::now() >= now + config_.shutdown_delay &&
           engine_.wait_idle(now)) {
         server_.drain(milliseconds(0));
@@ -183,7 +196,8 @@ int run_serve(const Config& config) {
   for (;;) {
     const auto signal = signals.wait(std::chrono::hours(1));
     if (signal == runtime::Signal::hang_up) instance.reload();
-    if (signal == runtime::Signal::terminate || signal == runtime::Signal::interrupt) break;
+    if (signal == runtime::Signal::user_1) toggle_debug_lines(log, config.log_level);
+    if (signal && ends(*signal)) break;
   }
   if (!instance.drain(signals)) {
     // What still runs waits for the database, and nothing here can hurry it. Leaving is safe at any

@@ -104,6 +104,8 @@ void add_engine_settings(Settings& settings, EngineConfig& engine) {
                     "while the operation goes on");
   settings.duration("--commit-resolve-deadline", engine.commit_resolve_deadline, {1, 3'600'000},
                     "how long the outcome of a COMMIT whose connection was lost is asked for");
+  settings.duration("--slow-batch", engine.slow_batch, {1, 3'600'000},
+                    "a batch that takes longer is logged with the time of each statement");
   settings.duration("--retention", engine.retention, {1, 10 * 365 * 86'400},
                     "how long a key and its answer live, by the database's clock");
   settings.number("--read-connections", engine.read_connections, {1, 1000}, "connections",
@@ -191,7 +193,9 @@ void add_serve_settings(CLI::App& command, Config& config) {
                     "after SIGTERM: how long running payments may take to finish");
   settings.duration("--shutdown-delay", config.shutdown_delay, {0, 3600},
                     "after SIGTERM: how long new connections are taken at least, to be told 503");
-  settings.word("--log-level", {"debug|info|warning|error", "info", "the least that is logged"},
+  settings.word("--log-level",
+                {"debug|info|warning|error", "info",
+                 "the least that is logged; SIGUSR1 turns debug lines on and off"},
                 [&config](std::string_view value) {
                   using enum runtime::LogLevel;
                   if (value == "debug") config.log_level = debug;

@@ -92,6 +92,7 @@ Rows Transaction::run(const Statement& statement, const Params& params) {
     throw std::logic_error("a statement after the end of its transaction");
   }
   Connection::Session& session = *connection_.session_;
+  const auto began = std::chrono::steady_clock::now();
   run_deferred();
   try {
     session.prepare(statement);
@@ -100,7 +101,9 @@ Rows Transaction::run(const Statement& statement, const Params& params) {
         work_->begun = true;
         std::string both(work_->begin_command);
         both.append("; ").append(session.call(statement, params));
-        return Rows(std::make_shared<const Rows::Data>(Rows::Data{work_->work.exec(both)}));
+        Rows rows(std::make_shared<const Rows::Data>(Rows::Data{work_->work.exec(both)}));
+        times_.push_back({statement.name, std::chrono::steady_clock::now() - began});
+        return rows;
       }
       begin();
     }
@@ -113,8 +116,10 @@ Rows Transaction::run(const Statement& statement, const Params& params) {
         bound.append();
       }
     }
-    return Rows(std::make_shared<const Rows::Data>(
+    Rows rows(std::make_shared<const Rows::Data>(
         Rows::Data{work_->work.exec(pqxx::prepped{std::string(statement.name)}, bound)}));
+    times_.push_back({statement.name, std::chrono::steady_clock::now() - began});
+    return rows;
   } catch (const std::exception&) {
     work_->failed = true;
     try {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "db/errors.hpp"
 #include "db/statement.hpp"
@@ -97,6 +98,13 @@ class Transaction {
   // Runs a statement for what it returns and takes back what it did, row locks included.
   Rows run_and_undo(const Statement& statement, const Params& params = {});
 
+  // The statements that were run, in their order, and how long each took.
+  struct Took {
+    std::string_view statement;
+    std::chrono::nanoseconds time;
+  };
+  [[nodiscard]] const std::vector<Took>& times() const { return times_; }
+
   // Returns only after the server acknowledged the COMMIT of a transaction that had not failed.
   // Throws InDoubtError when COMMIT was sent and its outcome is not known, TransientError or
   // StatementError when it is certain that nothing was committed.
@@ -115,6 +123,7 @@ class Transaction {
   Connection& connection_;
   struct Work;
   std::unique_ptr<Work> work_;
+  std::vector<Took> times_;
 };
 
 }  // namespace oncepay::db

@@ -53,6 +53,8 @@ void AnswerLog::record(const AnswerFacts& facts) {
   if (facts.replayed) replays_.add();
   if (lines_ == Lines::off || !log_.enabled(runtime::LogLevel::info)) return;
   log_.info("answered", {{"request_id", facts.request_id},
+                         {"trace_id", facts.trace.trace_id},
+                         {"parent_id", facts.trace.parent_id},
                          {"tenant", facts.tenant_id},
                          {"key_hash", facts.key_hash},
                          {"method", facts.method.substr(0, logged_method_length_max)},
@@ -63,7 +65,7 @@ void AnswerLog::record(const AnswerFacts& facts) {
                          {"ms", std::chrono::duration<double, std::milli>(facts.took).count()}});
 }
 
-void AnswerLog::fault(std::string_view request_id, std::string_view route,
+void AnswerLog::fault(std::string_view request_id, const TraceParent& trace, std::string_view route,
                       const std::exception& error) {
   // Texts of db errors and of our own bugs hold no values; those of other exceptions might.
   const bool may_be_logged = is_database_away(error) ||
@@ -74,6 +76,7 @@ void AnswerLog::fault(std::string_view request_id, std::string_view route,
       is_database_away(error) ? runtime::LogLevel::warning : runtime::LogLevel::error;
   log_.write(level, "request failed",
              {{"request_id", request_id},
+              {"trace_id", trace.trace_id},
               {"route", route},
               {"error_type", typeid(error).name()},
               {"error", may_be_logged ? error.what() : ""}});
@@ -84,7 +87,8 @@ Exchange::Exchange(Request request, Reply reply, std::shared_ptr<AnswerLog> log)
       reply_(std::move(reply)),
       log_(std::move(log)),
       begun_(std::chrono::steady_clock::now()),
-      request_id_(request_id_for(request_)) {}
+      request_id_(request_id_for(request_)),
+      trace_(trace_parent_of(request_).value_or(TraceParent{})) {}
 
 Exchange::~Exchange() {
   // Only a POST can have been executed, and for it nobody knows.
@@ -107,6 +111,7 @@ void Exchange::answer(Response response, std::string_view problem_label) {
   log_->record({.request_id = request_id_,
                 .tenant_id = tenant_id_,
                 .key_hash = key_hash_,
+                .trace = trace_,
                 .method = request_.method,
                 .route = route_,
                 .status = status,
@@ -120,7 +125,7 @@ void Exchange::refuse(const Problem& problem) {
 }
 
 void Exchange::fail(const std::exception& error) {
-  log_->fault(request_id_, route_, error);
+  log_->fault(request_id_, trace_, route_, error);
   refuse(is_database_away(error) ? ProblemKind::unavailable : ProblemKind::internal);
 }
 

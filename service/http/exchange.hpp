@@ -19,9 +19,11 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "http/message.hpp"
 #include "http/problem.hpp"
+#include "http/trace.hpp"
 #include "runtime/log.hpp"
 #include "runtime/metrics.hpp"
 
@@ -34,6 +36,7 @@ struct AnswerFacts {
   std::string_view request_id;
   std::string_view tenant_id;  // empty: not known
   std::string_view key_hash;   // short_hash of the idempotency key; empty: none
+  const TraceParent& trace;    // empty ids: none
   std::string_view method;
   std::string_view route;  // a template, never a path
   int status;
@@ -49,7 +52,8 @@ class AnswerLog {
   AnswerLog(runtime::Log& log, runtime::Metrics& metrics, Lines lines);
   void record(const AnswerFacts& facts);
   // For what a client must not see. The request id ties it to the client's answer.
-  void fault(std::string_view request_id, std::string_view route, const std::exception& error);
+  void fault(std::string_view request_id, const TraceParent& trace, std::string_view route,
+             const std::exception& error);
 
  private:
   // Route, status, problem: constants and a few numbers, so there are never many.
@@ -96,6 +100,7 @@ class Exchange {
   std::shared_ptr<AnswerLog> log_;
   std::chrono::steady_clock::time_point begun_;
   std::string request_id_;
+  TraceParent trace_;
   std::string_view route_ = "other";
   std::string tenant_id_;
   std::string key_hash_;

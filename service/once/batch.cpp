@@ -315,6 +315,7 @@ BatchResult run_batch(db::Connection& connection, std::span<const PendingPtr> op
   transaction.commit();
   result.times = {claimed - began, decided - claimed, completed - decided,
                   Clock::now() - completed};
+  result.statements = transaction.times();
   result.resolutions = batch.take_resolutions();
   result.keys_found = batch.keys_found();
   return result;

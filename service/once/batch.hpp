@@ -40,6 +40,7 @@ struct BatchResult {
   std::vector<Resolution> resolutions;  // one for each operation, in the order given
   std::size_t keys_found = 0;           // had a row already
   BatchTimes times;
+  std::vector<db::Transaction::Took> statements;
 };
 
 // Both ways lead to the same answers. Claiming first costs new keys the least; reading first costs

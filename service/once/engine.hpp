@@ -71,6 +71,7 @@ struct EngineSettings {
   std::chrono::milliseconds answer_deadline{
       15'000};  // then OutcomeUnknown, while the operation goes on
   std::chrono::milliseconds commit_resolve_deadline{10'000};
+  std::chrono::milliseconds slow_batch{1'000};  // one that takes longer is logged
 };
 
 // What the state of a key is, for those who ask without executing anything.

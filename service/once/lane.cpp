@@ -1,5 +1,7 @@
 #include "once/lane.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -309,6 +311,32 @@ void Lane::observe(const std::vector<PendingPtr>& batch, const BatchResult& resu
     if (answered == nullptr || answered->replayed) continue;
     batch[i]->operation.executor->committed(answered->answer);
   }
+  log_times(batch.size(), result);
+}
+
+// Every batch when debugging, else those that were slow.
+void Lane::log_times(std::size_t operations, const BatchResult& result) {
+  const BatchTimes& times = result.times;
+  const auto total = times.claim + times.execute + times.complete + times.commit;
+  const bool slow = total > shared_.settings.slow_batch;
+  const auto level = slow ? runtime::LogLevel::warning : runtime::LogLevel::debug;
+  if (!shared_.log.enabled(level)) return;
+  const auto ms = [](std::chrono::nanoseconds time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+  };
+  std::string statements;
+  for (const auto& [statement, time] : result.statements) {
+    if (!statements.empty()) statements += ' ';
+    statements += fmt::format("{}={:.1f}", statement, ms(time));
+  }
+  shared_.log.write(level, slow ? "slow batch" : "batch",
+                    {{"operations", operations},
+                     {"ms", ms(total)},
+                     {"claim_ms", ms(times.claim)},
+                     {"execute_ms", ms(times.execute)},
+                     {"complete_ms", ms(times.complete)},
+                     {"commit_ms", ms(times.commit)},
+                     {"statements", statements}});
 }
 
 }  // namespace oncepay::once

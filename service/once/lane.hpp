@@ -109,6 +109,7 @@ class Lane {
   Next after_lock_timeout(const std::vector<PendingPtr>& batch, Attempt& attempt);
   void give_up(const std::vector<PendingPtr>& batch, const Attempt& attempt);
   void observe(const std::vector<PendingPtr>& batch, const BatchResult& result);
+  void log_times(std::size_t operations, const BatchResult& result);
 
   LaneShared& shared_;
   LaneKind kind_;

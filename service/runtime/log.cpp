@@ -94,20 +94,6 @@ void append_time(std::string& line) {
   line.append(6 - micros.size(), '0').append(micros).append("Z");
 }
 
-std::string_view name_of(LogLevel level) {
-  switch (level) {
-    case LogLevel::debug:
-      return "debug";
-    case LogLevel::info:
-      return "info";
-    case LogLevel::warning:
-      return "warning";
-    case LogLevel::error:
-      return "error";
-  }
-  return "error";
-}
-
 spdlog::level::level_enum spdlog_level(LogLevel level) {
   switch (level) {
     case LogLevel::debug:
@@ -144,6 +130,20 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 }  // namespace
+
+std::string_view name_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug:
+      return "debug";
+    case LogLevel::info:
+      return "info";
+    case LogLevel::warning:
+      return "warning";
+    case LogLevel::error:
+      return "error";
+  }
+  return "error";
+}
 
 struct Log::Sink {
   explicit Sink(int descriptor) : logger("oncepay", std::make_shared<DescriptorSink>(descriptor)) {}

@@ -23,6 +23,8 @@ namespace oncepay::runtime {
 
 enum class LogLevel { debug, info, warning, error };
 
+std::string_view name_of(LogLevel level);
+
 struct LogField {
   std::string_view name;
   std::variant<std::string_view, std::int64_t, double, bool> value;

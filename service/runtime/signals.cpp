@@ -18,7 +18,7 @@ Signals::Signals() {
   ignore_broken_pipes();
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&set, number);
   if (const int error = pthread_sigmask(SIG_BLOCK, &set, nullptr); error != 0) {
     throw std::system_error(error, std::system_category(), "cannot block signals");
   }
@@ -36,6 +36,7 @@ std::optional<Signal> Signals::wait(std::chrono::milliseconds timeout) {
     signalfd_siginfo info{};
     if (read(descriptor_, &info, sizeof info) == sizeof info) {
       if (info.ssi_signo == SIGTERM) return Signal::terminate;
+      if (info.ssi_signo == SIGUSR1) return Signal::user_1;
       return info.ssi_signo == SIGINT ? Signal::interrupt : Signal::hang_up;
     }
     const auto left =

@@ -1,9 +1,9 @@
 // Signals as values to wait for, instead of code that runs at any instant.
 //
-// Construct it first thing in main, before any thread: SIGTERM, SIGINT and SIGHUP are blocked in
-// this thread and in all that it starts, and are read from a descriptor. SIGPIPE is ignored, so
-// that a peer who hangs up is an error of that one write. Deliberately not here: what a signal
-// means.
+// Construct it first thing in main, before any thread: SIGTERM, SIGINT, SIGHUP and SIGUSR1 are
+// blocked in this thread and in all that it starts, and are read from a descriptor. SIGPIPE is
+// ignored, so that a peer who hangs up is an error of that one write. Deliberately not here: what a
+// signal means.
 //
 // Threads: wait() from one at a time. Errors: std::system_error when the kernel refuses a
 // descriptor.
@@ -15,7 +15,7 @@
 
 namespace oncepay::runtime {
 
-enum class Signal { terminate, interrupt, hang_up };
+enum class Signal { terminate, interrupt, hang_up, user_1 };
 
 // SIGPIPE alone, for programs that need no more. A library may have changed it: say it again after
 // the libraries were set up.

@@ -33,7 +33,9 @@ TEST_CASE("signals arrive as values, in any number, and nothing dies of them") {
     const bool second = signals.wait(5s) == Signal::interrupt;
     kill(getpid(), SIGHUP);
     const bool third = signals.wait(5s) == Signal::hang_up;
-    return first && second && third;
+    kill(getpid(), SIGUSR1);
+    const bool fourth = signals.wait(5s) == Signal::user_1;
+    return first && second && third && fourth;
   }));
 }
 
