@@ -166,6 +166,8 @@ int dispatch(const Config& config) {
       return run_apikey_revoke(config);
     case Command::verify:
       return run_verify(config);
+    case Command::status:
+      return run_status(config);
     case Command::version:
       return run_version(config);
   }

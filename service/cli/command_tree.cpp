@@ -67,6 +67,9 @@ CommandTree::CommandTree(Config& config) : config_(config) {
           Command::verify);
   Settings(verify).text("--metrics-file", config_.metrics_file,
                         {"path", "none", "also write what was found there, as Prometheus text"});
+  CLI::App& status =
+      add(root_, "status", "show how the service and its database are", Command::status);
+  Settings(status).flag("--json", config_.json, "one JSON object on one line, for programs");
   commands_[root_.add_subcommand("version", "print the versions of all parts")] = Command::version;
 }
 

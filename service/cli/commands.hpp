@@ -12,6 +12,7 @@ namespace oncepay::cli {
 int run_serve(const Config& config);
 int run_cleanup(const Config& config);
 int run_verify(const Config& config);
+int run_status(const Config& config);
 
 int run_migrate_up(const Config& config);
 int run_migrate_status(const Config& config);

@@ -30,6 +30,7 @@ enum class Command {
   apikey_list,
   apikey_revoke,
   verify,
+  status,
   version,
 };
 
@@ -73,6 +74,7 @@ struct Config {
   std::string tenant_name;   // tenant create, apikey create
   std::string scopes;        // apikey create: "read,write"
   std::string api_key_id;    // apikey revoke
+  bool json = false;         // status
   std::string metrics_file;  // verify; empty = none
 };
 

@@ -6,7 +6,8 @@
 
 namespace oncepay::cli {
 
-// `purpose` ends up in application_name, where an operator sees it in pg_stat_activity.
+// `purpose`, a lower-case word, ends up in application_name together with the process, where an
+// operator sees it in pg_stat_activity, and `oncepay status` which sessions belong together.
 db::ConnectionSettings connection_settings(const Config& config, const char* purpose);
 
 }  // namespace oncepay::cli

@@ -13,10 +13,29 @@ constexpr std::string_view key_table = "idempotency_keys";
 
 }  // namespace
 
-Observation observe(db::Transaction& transaction) {
-  Observation seen;
+void limit_observation(db::Transaction& transaction) {
   transaction.run(sql::once::limit_observation,
                   db::Params().add(std::to_string(observation_time_max.count()) + "ms"));
+}
+
+std::vector<InstanceSeen> list_instances(db::Transaction& transaction) {
+  const db::Rows rows = transaction.run(sql::once::list_instances);
+  std::vector<InstanceSeen> instances;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    InstanceSeen seen{std::string(rows.text(row, 0)), rows.number(row, 1), rows.number(row, 2), {}};
+    if (const auto age = rows.maybe_number(row, 3)) seen.since = std::chrono::seconds(*age);
+    instances.push_back(std::move(seen));
+  }
+  return instances;
+}
+
+bool cleaner_at_work(db::Transaction& transaction) {
+  return transaction.run(sql::once::find_cleaner).flag(0, 0);
+}
+
+Observation observe(db::Transaction& transaction) {
+  Observation seen;
+  limit_observation(transaction);
   const db::Rows keys =
       transaction.run(sql::once::observe_keys, db::Params().add(expired_keys_counted_max));
   seen.expired_keys = keys.number(0, 0);
@@ -29,6 +48,8 @@ Observation observe(db::Transaction& transaction) {
   const db::Rows sessions = transaction.run(sql::once::observe_sessions);
   seen.oldest_snapshot = std::chrono::seconds(sessions.number(0, 0));
   seen.oldest_snapshot_transactions = sessions.number(0, 1);
+  seen.sessions = sessions.number(0, 2);
+  seen.sessions_max = sessions.number(0, 3);
   return seen;
 }
 
@@ -44,6 +65,9 @@ struct Observer::Gauges {
         oldest_snapshot_transactions(
             metrics.gauge("oncepay_database_oldest_snapshot_transactions",
                           "The same in transactions, seen without privileges too")),
+        sessions(metrics.gauge("oncepay_database_sessions", "Sessions of the whole server")),
+        sessions_max(metrics.gauge("oncepay_database_sessions_max",
+                                   "Sessions that the server has room for")),
         last_success(metrics.gauge("oncepay_observation_success_timestamp_seconds",
                                    "When the database was looked at last")),
         failures(metrics.counter("oncepay_observation_failures_total",
@@ -81,6 +105,8 @@ struct Observer::Gauges {
     oldest_expired.set(static_cast<double>(seen.oldest_expired.count()));
     oldest_snapshot.set(static_cast<double>(seen.oldest_snapshot.count()));
     oldest_snapshot_transactions.set(static_cast<double>(seen.oldest_snapshot_transactions));
+    sessions.set(static_cast<double>(seen.sessions));
+    sessions_max.set(static_cast<double>(seen.sessions_max));
     last_success.set_to_now();
   }
 
@@ -91,6 +117,8 @@ struct Observer::Gauges {
   runtime::Gauge oldest_expired;
   runtime::Gauge oldest_snapshot;
   runtime::Gauge oldest_snapshot_transactions;
+  runtime::Gauge sessions;
+  runtime::Gauge sessions_max;
   runtime::Gauge last_success;
   runtime::Counter failures;
 };

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -43,10 +44,28 @@ struct Observation {
   // Of the oldest transaction that keeps dead rows from being removed.
   std::chrono::seconds oldest_snapshot{0};
   std::int64_t oldest_snapshot_transactions = 0;
+  std::int64_t sessions = 0;  // of the whole server
+  std::int64_t sessions_max = 0;
 };
 
-// For read_only transactions: their time limits become observation_time_max.
+// From here on no statement of this transaction takes longer than observation_time_max.
+void limit_observation(db::Transaction& transaction);
+
+// Limits the transaction and looks.
 Observation observe(db::Transaction& transaction);
+
+// A program of ours that has sessions on this database.
+struct InstanceSeen {
+  std::string name;  // host/process
+  std::int64_t sessions = 0;
+  std::int64_t lanes = 0;                     // 0 = it takes no payments
+  std::optional<std::chrono::seconds> since;  // of its oldest session; nothing = not to be seen
+};
+
+std::vector<InstanceSeen> list_instances(db::Transaction& transaction);
+
+// Whether somebody is in the middle of a batch of cleanup.
+bool cleaner_at_work(db::Transaction& transaction);
 
 // Keeps the gauges current.
 class Observer {

@@ -121,4 +121,10 @@ std::vector<Entry> list_entries(db::Transaction& transaction, const std::string&
   return entries;
 }
 
+std::int64_t count_recent_payments(db::Transaction& transaction) {
+  constexpr std::int64_t counted_max = 1'000'000;
+  return transaction.run(sql::payments::count_recent_payments, db::Params().add(counted_max))
+      .number(0, 0);
+}
+
 }  // namespace oncepay::payments

@@ -72,4 +72,8 @@ std::vector<Entry> list_entries(db::Transaction& transaction, const std::string&
                                 const std::string& account_id,
                                 std::optional<std::int64_t> before_id, int limit);
 
+// How many payments were decided in the last minute, by the clocks of the instances that made their
+// ids; of each tenant at most a million are counted.
+std::int64_t count_recent_payments(db::Transaction& transaction);
+
 }  // namespace oncepay::payments

@@ -15,6 +15,11 @@ constexpr std::array<std::string_view, 6> names{"currency-sums", "balances",  "e
 
 std::span<const std::string_view> verification_rules() { return names; }
 
+std::size_t count_account_violations(db::Transaction& transaction) {
+  return transaction.run(sql::payments::verify_currency_sums).size() +
+         transaction.run(sql::payments::verify_floors).size();
+}
+
 std::size_t verify_books(db::Connection& connection,
                          const std::function<void(const Violation&)>& report) {
   const std::array<const db::Statement*, names.size()> statements{

@@ -24,6 +24,10 @@ struct Violation {
   std::string_view found;
 };
 
+// Of "currency-sums" and "floors" alone, which read accounts and no entries. Nothing of the
+// transaction's limits is changed here: a read that they end throws TransientError(cancelled).
+std::size_t count_account_violations(db::Transaction& transaction);
+
 // All rules there are, in the order in which they are checked.
 std::span<const std::string_view> verification_rules();
 

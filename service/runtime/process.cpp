@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -73,6 +74,14 @@ ProcessUse read_process_use() {
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) use.descriptors_max = limit.rlim_cur;
   use.open_descriptors = count_descriptors();
   return use;
+}
+
+std::string process_name() {
+  constexpr std::size_t host_length_max = 29;
+  std::string host(256, '\0');
+  if (gethostname(host.data(), host.size() - 1) != 0) host = "unknown";
+  host.resize(std::min(host.find('\0'), host_length_max));
+  return host + "/" + std::to_string(getpid());
 }
 
 }  // namespace oncepay::runtime

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace oncepay::runtime {
 
@@ -22,5 +23,8 @@ struct ProcessUse {
 };
 
 ProcessUse read_process_use();
+
+// "host/process": tells this process from all others that share a database. At most 40 characters.
+std::string process_name();
 
 }  // namespace oncepay::runtime
