@@ -182,6 +182,9 @@ int run_serve(const Config& config) {
   {
     db::Connection connection(connection_settings(config, "schema"));
     check_schema(connection);
+    if (connection.pooled()) {
+      log.info("a pooler is in between: settings come with each transaction, nothing is prepared");
+    }
   }
 
   const std::size_t wanted = config.edge.connections_max + descriptors_besides;

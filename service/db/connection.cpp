@@ -22,6 +22,8 @@ bool Connection::usable() const { return !session_->unusable && session_->connec
 
 int Connection::backend_pid() const { return PQbackendPID(session_->raw); }
 
+bool Connection::pooled() const { return session_->pooled; }
+
 int Connection::server_version() const { return PQserverVersion(session_->raw); }
 
 // libpqxx's `work` would send a plain BEGIN, whose isolation is whatever the role's default is, and
@@ -81,6 +83,7 @@ void Transaction::begin() {
     work_->work.exec(work_->begin_command);
   } catch (const std::exception&) {
     session.unusable = true;
+    refuse_statement_pooler(PQerrorMessage(session.raw));
     throw_statement_failure("BEGIN", session.connected());
   }
 }
@@ -92,12 +95,12 @@ Rows Transaction::run(const Statement& statement, const Params& params) {
     throw std::logic_error("a statement after the end of its transaction");
   }
   Connection::Session& session = *connection_.session_;
-  const auto began = std::chrono::steady_clock::now();
   run_deferred();
+  const auto began = std::chrono::steady_clock::now();
   try {
-    session.prepare(statement);
+    if (!session.pooled) session.prepare(statement);
     if (!work_->begun) {
-      if (fit_into_text(params)) {
+      if (!session.pooled && fit_into_text(params)) {
         work_->begun = true;
         std::string both(work_->begin_command);
         both.append("; ").append(session.call(statement, params));
@@ -116,8 +119,9 @@ Rows Transaction::run(const Statement& statement, const Params& params) {
         bound.append();
       }
     }
-    Rows rows(std::make_shared<const Rows::Data>(
-        Rows::Data{work_->work.exec(pqxx::prepped{std::string(statement.name)}, bound)}));
+    Rows rows(std::make_shared<const Rows::Data>(Rows::Data{
+        session.pooled ? work_->work.exec(pqxx::zview(statement.text), bound)
+                       : work_->work.exec(pqxx::prepped{std::string(statement.name)}, bound)}));
     times_.push_back({statement.name, std::chrono::steady_clock::now() - began});
     return rows;
   } catch (const std::exception&) {
@@ -179,7 +183,7 @@ void Transaction::run_migration_text(const std::string& text) {
 // COMMIT, and before it in the same message what was deferred, if that is short.
 std::string Transaction::with_commit() {
   Connection::Session& session = *connection_.session_;
-  if (work_->begun && work_->deferred.size() == 1) {
+  if (!session.pooled && work_->begun && work_->deferred.size() == 1) {
     const auto& [statement, params] = work_->deferred.front();
     try {
       session.prepare(statement);
@@ -206,6 +210,7 @@ void Transaction::commit() {
     return;
   }
   const std::string command = with_commit();
+  const auto began = std::chrono::steady_clock::now();
   // COMMIT of an aborted transaction, or of none, is no error for the server: it answers ROLLBACK.
   if (work_->failed || session.transaction_status() != PQTRANS_INTRANS) {
     throw std::logic_error("COMMIT of a transaction in which a statement failed");
@@ -224,6 +229,9 @@ void Transaction::commit() {
     }
     throw_commit_failure(session.connected());
   }
+  const auto& together = work_->deferred;  // what went along with it, if anything did
+  times_.push_back({together.empty() ? "COMMIT" : together.front().first.name,
+                    std::chrono::steady_clock::now() - began});
   if (session.transaction_status() != PQTRANS_IDLE) {
     session.unusable = true;
     throw InDoubtError("COMMIT did not end the transaction");

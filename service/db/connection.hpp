@@ -5,7 +5,8 @@
 // have a door of their own in migrations.cpp). Session settings go into the connection string, so a
 // session without them cannot exist; it always asks for a read-write server, so several hosts in
 // the URL follow the primary. What a transaction relies on (isolation, a commit that is on disk) is
-// said with each BEGIN, because a transaction pooler drops options.
+// said with each BEGIN. Behind a pooler that drops options (pgbouncer) all settings are, and
+// nothing is prepared: transaction mode works, statement mode is refused.
 //
 // Threads: a connection and its transaction belong to one thread at a time.
 // Errors: TransientError, InDoubtError, StatementError (errors.hpp); std::logic_error for a call
@@ -65,6 +66,9 @@ class Connection {
   [[nodiscard]] bool usable() const;
   [[nodiscard]] int backend_pid() const;
   [[nodiscard]] int server_version() const;  // 150018 is 15.18
+  // A pooler is in between that drops what belongs to a session. All works, but each statement is
+  // parsed and planned anew.
+  [[nodiscard]] bool pooled() const;
 
  private:
   friend class Transaction;
@@ -87,8 +91,8 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  // Prepared on first use per connection under the statement's name. After an error the transaction
-  // can only be destroyed.
+  // Prepared on first use per connection under the statement's name, unless it is pooled. After an
+  // error the transaction can only be destroyed.
   Rows run(const Statement& statement, const Params& params = {});
 
   // Runs a statement together with whatever comes next, in one round trip if that is COMMIT. Nobody
@@ -98,7 +102,8 @@ class Transaction {
   // Runs a statement for what it returns and takes back what it did, row locks included.
   Rows run_and_undo(const Statement& statement, const Params& params = {});
 
-  // The statements that were run, in their order, and how long each took.
+  // The statements that were run, in their order, and how long each took; one that was deferred with
+  // the COMMIT that it went along with.
   struct Took {
     std::string_view statement;
     std::chrono::nanoseconds time;

@@ -120,6 +120,13 @@ void throw_statement_failure(std::string_view context, bool connected) {
   }
 }
 
+void refuse_statement_pooler(std::string_view words) {
+  if (words.find("statement pooling mode") == std::string_view::npos) return;
+  throw StatementError("08P01", {},
+                       "the database URL leads to a pooler in statement mode, and payments need "
+                       "transactions: set pool_mode to transaction or session");
+}
+
 void throw_migration_failure(bool connected) {
   try {
     throw;

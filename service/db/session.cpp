@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "db/translate.hpp"
+#include "sql/statements.hpp"
 
 namespace oncepay::db {
 namespace {
@@ -27,6 +28,35 @@ ParsedUrl parse_url(const std::string& url) {
   return parsed;
 }
 
+using Setting = std::pair<std::string_view, std::string>;
+
+// What every session relies on: given with the connection, or where that is not possible with each
+// transaction.
+std::vector<Setting> session_settings(const ConnectionSettings& settings) {
+  std::vector<Setting> all{
+      {"statement_timeout", std::to_string(settings.statement_timeout.count())},
+      {"lock_timeout", std::to_string(settings.lock_timeout.count())},
+      {"idle_in_transaction_session_timeout",
+       std::to_string(settings.idle_in_transaction_timeout.count())},
+      {"TimeZone", "UTC"},
+      {"DateStyle", "ISO"},
+      {"bytea_output", "hex"},
+      {"standard_conforming_strings", "on"},
+      // Compiling a plan takes longer than any statement here runs.
+      {"jit", "off"},
+  };
+  if (settings.plans == Plans::by_index) {
+    all.emplace_back("plan_cache_mode", "force_generic_plan");
+    for (const char* way : {"enable_seqscan", "enable_hashjoin", "enable_mergejoin"}) {
+      all.emplace_back(way, "off");
+    }
+  }
+  return all;
+}
+
+// A mark of ours: a session that has it was given all of the options.
+constexpr std::string_view session_mark = "oncepay.session=direct";
+
 std::string session_options(const ConnectionSettings& settings) {
   const auto parsed = parse_url(settings.url);
   if (!parsed) throw StatementError("08001", {}, "the database URL cannot be read");
@@ -36,30 +66,24 @@ std::string session_options(const ConnectionSettings& settings) {
       options = option->val;
     }
   }
-  const auto add = [&options](std::string_view name, const std::string& value) {
+  for (const auto& [name, value] : session_settings(settings)) {
     options.append(" -c ").append(name).append("=").append(value);
-  };
-  add("statement_timeout", std::to_string(settings.statement_timeout.count()));
-  add("lock_timeout", std::to_string(settings.lock_timeout.count()));
-  add("idle_in_transaction_session_timeout",
-      std::to_string(settings.idle_in_transaction_timeout.count()));
-  add("TimeZone", "UTC");
-  add("DateStyle", "ISO");
-  add("bytea_output", "hex");
-  add("standard_conforming_strings", "on");
-  // Compiling a plan takes longer than any statement here runs.
-  add("jit", "off");
-  if (settings.plans == Plans::by_index) {
-    add("plan_cache_mode", "force_generic_plan");
-    for (const char* way : {"enable_seqscan", "enable_hashjoin", "enable_mergejoin"}) {
-      add(way, "off");
-    }
   }
-  return options;
+  return options.append(" -c ").append(session_mark);
 }
 
-PGconn* open_session(const ConnectionSettings& settings) {
-  const std::string options = session_options(settings);
+std::string transaction_settings(const ConnectionSettings& settings) {
+  std::string commands;
+  for (const auto& [name, value] : session_settings(settings)) {
+    commands.append("; SET LOCAL ").append(name).append(" TO '").append(value).append("'");
+  }
+  return commands;
+}
+
+// What pgbouncer says to options, unless it was told to drop them.
+constexpr std::string_view options_refused = "unsupported startup parameter";
+
+PGconn* open_session(const ConnectionSettings& settings, const std::string& options) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(settings.connect_timeout);
   const std::string connect_timeout = std::to_string(seconds.count());
   const std::string tcp_user_timeout = std::to_string(settings.tcp_user_timeout.count());
@@ -91,6 +115,9 @@ PGconn* open_session(const ConnectionSettings& settings) {
   if (PQstatus(raw) != CONNECTION_OK) {
     const std::string words = PQerrorMessage(raw);
     PQfinish(raw);
+    if (!options.empty() && words.find(options_refused) != std::string::npos) {
+      return open_session(settings, {});
+    }
     throw_connect_failure(words);
   }
   return raw;
@@ -104,7 +131,8 @@ bool is_connection_url(const std::string& url) {
 }
 
 Connection::Session::Session(const ConnectionSettings& settings)
-    : raw(open_session(settings)), connection(pqxx::connection::seize_raw_connection(raw)) {
+    : raw(open_session(settings, session_options(settings))),
+      connection(pqxx::connection::seize_raw_connection(raw)) {
   connection.set_verbosity(
       pqxx::error_verbosity::verbose);  // names the constraint: errors.cpp reads it
   connection.set_notice_handler([this](pqxx::zview notice) {
@@ -113,17 +141,17 @@ Connection::Session::Session(const ConnectionSettings& settings)
     }
   });
   refuse_unfit_server();
-  pin_synchronous_commit();
+  learn_session(settings);
 }
 
-std::string_view Connection::Session::begin(Access access) const {
+const std::string& Connection::Session::begin(Access access) const {
   switch (access) {
     case Access::read_write:
       return begin_read_write;
     case Access::read_only:
-      return "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY";
+      return begin_read_only;
     case Access::snapshot:
-      return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+      return begin_snapshot;
   }
   throw std::logic_error("an access without a BEGIN");
 }
@@ -167,18 +195,23 @@ void Connection::Session::refuse_unfit_server() const {
 // A payment is answered when its COMMIT is acknowledged, so an acknowledgement has to mean that it
 // is on disk. Any level but `off` says so and is the operator's choice. It is set with each BEGIN,
 // in the same round trip, because a reload of the server's settings or a pooler may change it under
-// a session.
-void Connection::Session::pin_synchronous_commit() {
+// a session. Where the mark is missing, so are all other settings: they come with each BEGIN too.
+void Connection::Session::learn_session(const ConnectionSettings& settings) {
   std::string level;
   try {
     pqxx::nontransaction work(connection);
-    level = work.exec("SHOW synchronous_commit")[0][0].c_str();
+    const pqxx::result row = work.exec(std::string(sql::db::describe_session.text));
+    level = row[0][0].c_str();
+    pooled = row[0][1].is_null() || !session_mark.ends_with(row[0][1].view());
   } catch (const std::exception&) {
-    throw_statement_failure("SHOW synchronous_commit", connected());
+    throw_statement_failure(sql::db::describe_session.name, connected());
   }
   if (level == "off") level = "on";
+  const std::string local = pooled ? transaction_settings(settings) : "";
   begin_read_write =
-      "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit TO " + level;
+      "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit TO " + level + local;
+  begin_read_only = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY" + local;
+  begin_snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" + local;
 }
 
 }  // namespace oncepay::db

@@ -10,7 +10,6 @@
 #include <pqxx/connection>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "db/connection.hpp"
 
@@ -24,7 +23,7 @@ struct Connection::Session {
     return PQtransactionStatus(raw);
   }
 
-  [[nodiscard]] std::string_view begin(Access access) const;
+  [[nodiscard]] const std::string& begin(Access access) const;
 
   void prepare(const Statement& statement);
   // EXECUTE with its parameters as text, to go along with another command in one message.
@@ -34,13 +33,18 @@ struct Connection::Session {
   pqxx::connection connection;
   std::set<std::string, std::less<>> prepared;
   std::string begin_read_write;
+  std::string begin_read_only;
+  std::string begin_snapshot;
+  // A pooler gives each transaction another session of the server: nothing is prepared then, and
+  // settings are those of the transaction.
+  bool pooled = false;
   bool unusable = false;
   // The server gave up waiting for its synchronous standby: committed here, not known to be safe.
   bool replication_wait_cancelled = false;
 
  private:
   void refuse_unfit_server() const;
-  void pin_synchronous_commit();
+  void learn_session(const ConnectionSettings& settings);
 };
 
 }  // namespace oncepay::db
