@@ -12,8 +12,8 @@ namespace oncepay::cli {
 int run_cleanup(const Config& config) {
   db::Connection connection(connection_settings(config, "cleanup"));
   once::CleanupSettings settings;
-  settings.batch_size = config.cleanup.batch_rows;
-  settings.pause = config.cleanup.pause;
+  settings.pace.batch_size = config.cleanup.batch_rows;
+  settings.pace.pause = config.cleanup.pause;
   settings.dry_run = config.dry_run;
   if (config.cleanup.batches_max > 0) settings.batches_max = config.cleanup.batches_max;
 

@@ -130,6 +130,7 @@ void check_database_url(Config& config, const std::string& url_file) {
 
 void check(Config& config, const std::string& url_file) {
   if (config.command != Command::version) check_database_url(config, url_file);
+  if (config.cleanup.window) config.cleanup.window->zone = config.cleanup.zone;
   if (config.tls_cert.empty() != config.tls_key.empty()) {
     throw OperatorError("--tls-cert and --tls-key belong together", "give both or none",
                         exit_usage);

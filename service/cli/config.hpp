@@ -13,6 +13,7 @@
 #include <string>
 
 #include "http/edge/config.hpp"
+#include "once/cleanup.hpp"
 #include "once/key.hpp"
 #include "runtime/log.hpp"
 
@@ -54,6 +55,11 @@ struct CleanupConfig {
   int jitter_percent = 10;
   std::int64_t batch_rows = 1000;
   std::chrono::milliseconds pause{50};
+  std::int64_t rows_per_second_max = 0;  // 0 = as fast as it goes
+  std::chrono::milliseconds payments_within{0};
+  std::optional<once::CleanupWindow> window;  // nothing = always
+  std::string zone = "UTC";                   // of the window
+  std::int64_t backlog_max = 100'000;
   std::int64_t batches_max = 0;  // of one run of `cleanup`; 0 = until nothing expired is left
 };
 

@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/connections.hpp"
 #include "cli/instance_metrics.hpp"
+#include "cli/operator_error.hpp"
 #include "cli/schema.hpp"
 #include "db/pool.hpp"
 #include "http/edge/server.hpp"
@@ -68,11 +69,26 @@ http::edge::EdgeConfig edge_config(const Config& config) {
 once::CleanupThread::Settings cleanup_settings(const Config& config) {
   once::CleanupThread::Settings settings;
   settings.database = connection_settings(config, "cleanup");
-  settings.run.batch_size = config.cleanup.batch_rows;
-  settings.run.pause = config.cleanup.pause;
+  settings.run.pace.batch_size = config.cleanup.batch_rows;
+  settings.run.pace.pause = config.cleanup.pause;
+  settings.run.pace.rows_per_second_max = config.cleanup.rows_per_second_max;
+  settings.run.pace.payments_within = config.cleanup.payments_within;
+  settings.window = config.cleanup.window;
+  settings.backlog_max = config.cleanup.backlog_max;
   settings.interval = config.cleanup.interval;
   settings.jitter_percent = config.cleanup.jitter_percent;
   return settings;
+}
+
+// Only the database knows which zones there are.
+void check_cleanup_zone(const Config& config, db::Connection& connection) {
+  if (!config.cleanup.window) return;
+  try {
+    once::is_open(*config.cleanup.window, connection);
+  } catch (const db::StatementError&) {
+    throw OperatorError("--cleanup-zone: the database knows no such time zone",
+                        "name one as pg_timezone_names has it, such as Europe/Berlin", exit_usage);
+  }
 }
 
 bool ends(runtime::Signal signal) {
@@ -112,7 +128,9 @@ class Instance {
     export_pool("door", door_reads_, metrics_);
     observer_ = std::make_unique<once::Observer>(reads_, config.observe_interval, log, metrics_);
     if (config.cleanup.enabled) {
-      cleanup_ = std::make_unique<once::CleanupThread>(cleanup_settings(config), log, metrics_);
+      auto settings = cleanup_settings(config);
+      settings.run.payments_p99 = [this] { return engine_.take_recent_p99(); };
+      cleanup_ = std::make_unique<once::CleanupThread>(std::move(settings), log, metrics_);
     }
   }
 
@@ -182,6 +200,7 @@ int run_serve(const Config& config) {
   {
     db::Connection connection(connection_settings(config, "schema"));
     check_schema(connection);
+    check_cleanup_zone(config, connection);
     if (connection.pooled()) {
       log.info("a pooler is in between: settings come with each transaction, nothing is prepared");
     }

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <optional>
+#include <regex>
 #include <stdexcept>
 
 namespace oncepay::cli {
@@ -118,6 +119,15 @@ void add_engine_settings(Settings& settings, EngineConfig& engine) {
                 });
 }
 
+// "01:00-05:00"; the zone is added once all settings are known.
+std::optional<once::CleanupWindow> parse_window(std::string_view text) {
+  static const std::regex form("([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]");
+  if (!std::regex_match(text.begin(), text.end(), form)) return std::nullopt;
+  const std::string begin(text.substr(0, 5)), end(text.substr(6));
+  if (begin == end) return std::nullopt;
+  return once::CleanupWindow{begin, end, "UTC"};
+}
+
 bool parse_listen(std::string_view text, http::edge::ListenAddress& listen) {
   try {
     listen = http::edge::parse_listen(text);
@@ -187,6 +197,22 @@ void add_serve_settings(CLI::App& command, Config& config) {
                   "keys removed in one transaction");
   settings.duration("--cleanup-pause", config.cleanup.pause, {0, 60'000},
                     "pause between two batches");
+  settings.number("--cleanup-rows-per-second", config.cleanup.rows_per_second_max, {0, 10'000'000},
+                  "rows", "keys removed in a second at most; 0 = as fast as the pauses allow");
+  settings.duration("--cleanup-payments-within", config.cleanup.payments_within, {0, 60'000},
+                    "while 1 payment in 100 takes longer, pauses double up to 5 s; 0 = never");
+  settings.word("--cleanup-window",
+                {"HH:MM-HH:MM|always", "always",
+                 "when keys are removed, by the database's clock; outside of it only what is "
+                 "over --cleanup-backlog-max"},
+                [&config](std::string_view value) {
+                  config.cleanup.window = parse_window(value);
+                  return config.cleanup.window.has_value() || value == "always";
+                });
+  settings.text("--cleanup-zone", config.cleanup.zone,
+                {"name", "UTC", "time zone of the window, as PostgreSQL names it: Europe/Berlin"});
+  settings.number("--cleanup-backlog-max", config.cleanup.backlog_max, {0, 10'000'000}, "rows",
+                  "expired keys that may wait for the window to open");
   settings.duration("--observe-interval", config.observe_interval, {1, 3600},
                     "pause between two looks at the database's state, for /metrics");
   settings.duration("--shutdown-grace", config.shutdown_grace, {1, 3600},

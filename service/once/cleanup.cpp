@@ -10,8 +10,12 @@
 namespace oncepay::once {
 
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 namespace {
+
+// After so many batches it is asked again whether the window is still open.
+constexpr std::int64_t batches_at_once = 100;
 
 // Rows removed, or nothing when it is somebody else's turn.
 std::optional<std::int64_t> remove_batch(db::Connection& connection, std::int64_t batch_size) {
@@ -23,6 +27,15 @@ std::optional<std::int64_t> remove_batch(db::Connection& connection, std::int64_
   return static_cast<std::int64_t>(removed);
 }
 
+bool is_timeout(const db::TransientError& error) {
+  return error.reason() == db::TransientReason::cancelled ||
+         error.reason() == db::TransientReason::lock_timeout;
+}
+
+milliseconds since(steady_clock::time_point begin) {
+  return std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
+}
+
 }  // namespace
 
 std::int64_t count_expired_keys(db::Connection& connection) {
@@ -32,23 +45,44 @@ std::int64_t count_expired_keys(db::Connection& connection) {
   return count;
 }
 
+bool is_open(const CleanupWindow& window, db::Connection& connection) {
+  db::Transaction transaction(connection, db::Access::read_only);
+  const bool open = transaction
+                        .run(sql::once::in_cleanup_window,
+                             db::Params().add(window.begin).add(window.end).add(window.zone))
+                        .flag(0, 0);
+  transaction.commit();
+  return open;
+}
+
 CleanupRun run_cleanup(db::Connection& connection, const CleanupSettings& settings,
                        std::stop_token stop) {
-  const auto began = std::chrono::steady_clock::now();
+  const auto began = steady_clock::now();
   CleanupRun run;
+  CleanupPace pace(settings.pace);
   while (!settings.dry_run && !stop.stop_requested() &&
          (!settings.batches_max || run.batches < *settings.batches_max)) {
-    const auto removed = remove_batch(connection, settings.batch_size);
+    const auto batch_began = steady_clock::now();
+    const std::int64_t wanted = pace.batch_size();
+    std::optional<std::int64_t> removed;
+    try {
+      removed = remove_batch(connection, wanted);
+    } catch (const db::TransientError& error) {
+      if (!is_timeout(error) || !connection.usable() || !pace.after_timeout()) throw;
+      ++run.timeouts;
+      continue;
+    }
     if (!removed) {
       run.had_turn = false;
       break;
     }
     if (*removed > 0) ++run.batches;
     run.deleted += *removed;
-    if (*removed < settings.batch_size) break;
-    runtime::pause(settings.pause, stop);
+    if (*removed < wanted) break;
+    const auto payments = settings.payments_p99 ? settings.payments_p99() : std::nullopt;
+    runtime::pause(pace.after_batch(*removed, since(batch_began), payments), stop);
   }
-  run.duration = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - began);
+  run.duration = since(began);
   return run;
 }
 
@@ -57,6 +91,8 @@ struct CleanupThread::Counts {
       : runs(metrics.counter("oncepay_cleanup_runs_total", "Cleanup runs that ended well")),
         failures(metrics.counter("oncepay_cleanup_failures_total", "Cleanup runs that failed")),
         rows(metrics.counter("oncepay_cleanup_removed_keys_total", "Expired keys removed")),
+        timeouts(metrics.counter("oncepay_cleanup_timeouts_total",
+                                 "Batches that timed out and were tried with fewer rows")),
         turns_lost(metrics.counter("oncepay_cleanup_turns_lost_total",
                                    "Cleanup runs that found another cleaner at work")),
         last_success(metrics.gauge("oncepay_cleanup_success_timestamp_seconds",
@@ -64,6 +100,7 @@ struct CleanupThread::Counts {
   runtime::Counter runs;
   runtime::Counter failures;
   runtime::Counter rows;
+  runtime::Counter timeouts;
   runtime::Counter turns_lost;
   runtime::Gauge last_success;
 };
@@ -86,21 +123,44 @@ void CleanupThread::work(std::stop_token stop) {
   }
 }
 
-void CleanupThread::run_once(std::unique_ptr<db::Connection>& connection, std::stop_token stop) {
+std::int64_t CleanupThread::batches_due(db::Connection& connection) {
+  if (!settings_.window || is_open(*settings_.window, connection)) return batches_at_once;
+  const std::int64_t rows_at_once = settings_.run.pace.batch_size * batches_at_once;
+  db::Transaction transaction(connection, db::Access::read_only);
+  const std::int64_t expired =
+      transaction
+          .run(sql::once::observe_keys, db::Params().add(settings_.backlog_max + rows_at_once))
+          .number(0, 0);
+  transaction.commit();
+  const std::int64_t batch = settings_.run.pace.batch_size;
+  return expired <= settings_.backlog_max ? 0
+                                          : (expired - settings_.backlog_max + batch - 1) / batch;
+}
+
+void CleanupThread::run_once(std::unique_ptr<db::Connection>& connection,
+                             const std::stop_token& stop) {
   try {
     if (!connection || !connection->usable()) {
       connection.reset();
       connection = std::make_unique<db::Connection>(settings_.database);
     }
-    const CleanupRun run = run_cleanup(*connection, settings_.run, std::move(stop));
+    CleanupRun run;
+    CleanupSettings settings = settings_.run;
+    do {
+      settings.batches_max = batches_due(*connection);
+      run = run_cleanup(*connection, settings, stop);
+      counts_->rows.add(static_cast<double>(run.deleted));
+      counts_->timeouts.add(static_cast<double>(run.timeouts));
+      if (run.deleted > 0 || run.timeouts > 0) {
+        log_.info("cleanup", {{"deleted", run.deleted},
+                              {"batches", run.batches},
+                              {"timeouts", run.timeouts},
+                              {"ms", run.duration.count()}});
+      }
+    } while (run.batches > 0 && run.batches == settings.batches_max && !stop.stop_requested());
     counts_->runs.add();
-    counts_->rows.add(static_cast<double>(run.deleted));
     if (!run.had_turn) counts_->turns_lost.add();
     counts_->last_success.set_to_now();
-    if (run.deleted > 0) {
-      log_.info("cleanup",
-                {{"deleted", run.deleted}, {"batches", run.batches}, {"ms", run.duration.count()}});
-    }
   } catch (const std::exception& error) {
     counts_->failures.add();
     log_.error("cleanup failed", {{"what", error.what()}});

@@ -12,29 +12,45 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 
 #include "db/connection.hpp"
+#include "once/cleanup_pace.hpp"
 #include "runtime/log.hpp"
 #include "runtime/metrics.hpp"
 
 namespace oncepay::once {
 
 struct CleanupSettings {
-  std::int64_t batch_size = 1'000;          // rows a transaction
+  PaceSettings pace;
   std::optional<std::int64_t> batches_max;  // nothing = until no full batch is left
-  std::chrono::milliseconds pause{50};      // between batches, for everybody else
   bool dry_run = false;                     // remove nothing
+  // What nearly all payments took since it was asked last; empty = nobody knows.
+  std::function<std::optional<std::chrono::milliseconds>()> payments_p99;
 };
+
+// When the heavy work may be done, by the database's clock in a zone. From `begin` to before `end`,
+// "HH:MM" each, over midnight if `end` is the earlier one.
+struct CleanupWindow {
+  std::string begin;
+  std::string end;
+  std::string zone;
+};
+
+// Throws StatementError (22023) when the database does not know the zone.
+bool is_open(const CleanupWindow& window, db::Connection& connection);
 
 struct CleanupRun {
   std::int64_t deleted = 0;
   std::int64_t batches = 0;
   std::chrono::milliseconds duration{0};
-  bool had_turn = true;  // false: somebody else is cleaning
+  std::int64_t timeouts = 0;  // of batches that were tried again with fewer rows
+  bool had_turn = true;       // false: somebody else is cleaning
 };
 
 // What is expired and still there, to the last key: it reads all of them (observation.hpp counts up
@@ -49,6 +65,9 @@ class CleanupThread {
   struct Settings {
     db::ConnectionSettings database;
     CleanupSettings run;
+    std::optional<CleanupWindow> window;  // nothing = always
+    // Expired keys that may wait for the window to open; more are removed at any time.
+    std::int64_t backlog_max = 100'000;
     std::chrono::milliseconds interval{60'000};
     int jitter_percent = 10;  // of the interval, either way
   };
@@ -58,7 +77,9 @@ class CleanupThread {
  private:
   struct Counts;
   void work(std::stop_token stop);
-  void run_once(std::unique_ptr<db::Connection>& connection, std::stop_token stop);
+  void run_once(std::unique_ptr<db::Connection>& connection, const std::stop_token& stop);
+  // How many batches may be run now; 0 = it is no time for it and not urgent.
+  std::int64_t batches_due(db::Connection& connection);
 
   Settings settings_;
   runtime::Log& log_;

@@ -145,6 +145,10 @@ std::optional<KeyState> Engine::key_state(const std::string& tenant_id, const st
 
 bool Engine::ready() const { return state_->ready(); }
 
+std::optional<std::chrono::milliseconds> Engine::take_recent_p99() {
+  return state_->shared.recent.take_p99();
+}
+
 void Engine::drain() { state_->draining = true; }
 
 bool Engine::wait_idle(std::chrono::steady_clock::time_point deadline) {

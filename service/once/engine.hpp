@@ -107,6 +107,9 @@ class Engine {
   // True while a payment submitted now would be taken.
   [[nodiscard]] bool ready() const;
 
+  // What 99 of 100 operations took at most since the last call; nothing = there were none.
+  std::optional<std::chrono::milliseconds> take_recent_p99();
+
   // From now on new operations get Unavailable; what runs goes on.
   void drain();
   // True once nothing is in flight; false when `deadline` came first.

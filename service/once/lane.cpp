@@ -306,7 +306,9 @@ void Lane::observe(const std::vector<PendingPtr>& batch, const BatchResult& resu
   metrics.execute_seconds.observe(seconds(result.times.execute));
   metrics.complete_seconds.observe(seconds(result.times.complete));
   metrics.commit_seconds.observe(seconds(result.times.commit));
+  const auto now = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < batch.size(); ++i) {
+    shared_.recent.add(now - batch[i]->entered_at);
     const auto* answered = std::get_if<Answered>(&result.resolutions[i]);
     if (answered == nullptr || answered->replayed) continue;
     batch[i]->operation.executor->committed(answered->answer);

@@ -33,6 +33,7 @@
 #include "once/engine_metrics.hpp"
 #include "once/in_flight.hpp"
 #include "once/queue.hpp"
+#include "once/recent_times.hpp"
 #include "runtime/log.hpp"
 
 namespace oncepay::once {
@@ -75,6 +76,7 @@ struct LaneShared {
   InFlight& in_flight;
   runtime::Log& log;
   EngineMetrics& metrics;
+  RecentTimes recent{};
   std::atomic<int> lanes_connected{0};
 };
 

@@ -10,6 +10,7 @@
 #include "support/crowd.hpp"
 #include "support/names.hpp"
 #include "support/problem.hpp"
+#include "support/scrape.hpp"
 #include "support/shop.hpp"
 
 namespace {
@@ -280,6 +281,62 @@ TEST_CASE("a cleanup thread that fails is seen in metrics and log, and recovers 
   let_removal_work();
   CHECK(eventually([&] { return shop().database.expired_keys() == 0; }, 30s));
   expect_recovered(shop(), cleaning);
+}
+
+TEST_CASE("a batch that times out is tried with fewer rows until it fits") {
+  have_expired_keys(600);
+  Sql& sql = shop().database.sql();
+  sql.run(
+      "CREATE FUNCTION slow_down() RETURNS trigger LANGUAGE plpgsql AS"
+      " $$ BEGIN PERFORM pg_sleep(0.002); RETURN OLD; END $$;"
+      "CREATE TRIGGER slow_down BEFORE DELETE ON idempotency_keys FOR EACH ROW"
+      " EXECUTE FUNCTION slow_down()");
+  const Instance cleaning(shop().database, {"--cleanup-interval=1", "--statement-timeout=500"});
+  CHECK(eventually([] { return shop().database.expired_keys() == 0; }, 30s));
+  CHECK(eventually([&] { return Scrape(cleaning).value("oncepay_cleanup_timeouts_total") >= 1; }));
+  CHECK(failures_in_metrics(cleaning) == 0);
+  sql.run("DROP TRIGGER slow_down ON idempotency_keys; DROP FUNCTION slow_down()");
+}
+
+TEST_CASE("outside of its window the thread leaves expired keys up to the backlog, inside none") {
+  // By the database's clock, in a zone that is never at UTC's hour.
+  const std::string zone = "Asia/Kathmandu";
+  const auto clock = [&zone](const std::string& from_now) {
+    return shop().database.sql().text(
+        "SELECT to_char(now() AT TIME ZONE $1 + $2::interval,"
+        " 'HH24:MI')",
+        {zone, from_now});
+  };
+  const auto flags = [&](const std::string& begin, const std::string& end) {
+    return Instance::Flags{"--cleanup-interval=1", "--cleanup-batch-size=10",
+                           "--cleanup-backlog-max=50", "--cleanup-zone=" + zone,
+                           "--cleanup-window=" + clock(begin) + "-" + clock(end)};
+  };
+  const std::string runs = "oncepay_cleanup_runs_total";
+  have_expired_keys(120);
+  {
+    const Instance outside(shop().database, flags("2 hours", "4 hours"));
+    CHECK(eventually([] { return shop().database.expired_keys() == 50; }, 20s));
+    const double before = Scrape(outside).value(runs);
+    CHECK(eventually([&] { return Scrape(outside).value(runs) >= before + 2; }));
+    CHECK(shop().database.expired_keys() == 50);
+  }
+  const Instance inside(shop().database, flags("-2 hours", "2 hours"));
+  CHECK(eventually([] { return shop().database.expired_keys() == 0; }, 20s));
+}
+
+TEST_CASE("a window that is none, or a zone that nobody knows, is refused at start by name") {
+  for (const char* window : {"1:00-2:00", "01:00-25:00", "01:00", "03:00-03:00", "01:00-02:60"}) {
+    const Finished refused = shop().database.run_oncepay(
+        {"serve", "--listen=127.0.0.1:0", std::string("--cleanup-window=") + window});
+    INFO(window);
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.err.find("--cleanup-window") != std::string::npos);
+  }
+  const Finished nowhere = shop().database.run_oncepay(
+      {"serve", "--listen=127.0.0.1:0", "--cleanup-window=01:00-02:00", "--cleanup-zone=Atlantis"});
+  CHECK(nowhere.exit_code == 2);
+  CHECK(nowhere.err.find("--cleanup-zone") != std::string::npos);
 }
 
 TEST_CASE("G7 payments are served while thousands of keys are removed") {
