@@ -65,6 +65,9 @@ CommandTree::CommandTree(Config& config) : config_(config) {
   CLI::App& verify =
       add(root_, "verify", "check that the books balance and the keys agree with them",
           Command::verify);
+  Settings(verify).number("--sample-accounts", config_.sample_accounts, {0, 1'000'000'000},
+                          "accounts",
+                          "read the entries of so many only, chosen at random; 0 = everything");
   Settings(verify).text("--metrics-file", config_.metrics_file,
                         {"path", "none", "also write what was found there, as Prometheus text"});
   CLI::App& status =

@@ -77,11 +77,12 @@ struct Config {
   http::edge::EdgeConfig edge;  // as the edge takes it
   std::string tls_cert;         // paths; both empty = no TLS
   std::string tls_key;
-  std::string tenant_name;   // tenant create, apikey create
-  std::string scopes;        // apikey create: "read,write"
-  std::string api_key_id;    // apikey revoke
-  bool json = false;         // status
-  std::string metrics_file;  // verify; empty = none
+  std::string tenant_name;           // tenant create, apikey create
+  std::string scopes;                // apikey create: "read,write"
+  std::string api_key_id;            // apikey revoke
+  bool json = false;                 // status
+  std::int64_t sample_accounts = 0;  // verify; 0 = everything
+  std::string metrics_file;          // verify; empty = none
 };
 
 }  // namespace oncepay::cli

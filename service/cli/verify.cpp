@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -39,6 +40,10 @@ void write_metrics(const std::string& path, const Violations& violations,
   }
 }
 
+std::chrono::duration<double> seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::steady_clock::now() - begin;
+}
+
 }  // namespace
 
 int run_verify(const Config& config) {
@@ -47,20 +52,28 @@ int run_verify(const Config& config) {
   settings.statement_timeout = std::chrono::milliseconds(0);  // it reads every row there is
   db::Connection connection(settings);
   Violations by_rule;
+  const bool watched = isatty(STDERR_FILENO) == 1;  // by somebody who wants to see it move
+  const payments::VerificationCalls calls{
+      .begins =
+          [&](std::string_view rule) {
+            if (watched) fmt::print(stderr, "{:.1f} s: {}\n", seconds_since(began).count(), rule);
+          },
+      .found =
+          [&](const payments::Violation& violation) {
+            ++by_rule[violation.rule];
+            fmt::print("violation: {} tenant={} {}: {}\n", violation.rule, violation.tenant_id,
+                       violation.subject, violation.found);
+          }};
   const std::size_t violations =
-      payments::verify_books(connection, [&by_rule](const payments::Violation& violation) {
-        ++by_rule[violation.rule];
-        fmt::print("violation: {} tenant={} {}: {}\n", violation.rule, violation.tenant_id,
-                   violation.subject, violation.found);
-      });
+      payments::verify_books(connection, {.sample_accounts = config.sample_accounts}, calls);
   if (!config.metrics_file.empty()) {
-    write_metrics(config.metrics_file, by_rule, std::chrono::steady_clock::now() - began);
+    write_metrics(config.metrics_file, by_rule, seconds_since(began));
   }
   if (violations > 0) {
     fmt::print("{} violations\n", violations);
     return exit_failed;
   }
-  fmt::print("the books balance\n");
+  std::puts(config.sample_accounts > 0 ? "the sample balances" : "the books balance");
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -28,11 +29,22 @@ struct Violation {
 // transaction's limits is changed here: a read that they end throws TransientError(cancelled).
 std::size_t count_account_violations(db::Transaction& transaction);
 
-// All rules there are, in the order in which they are checked.
+// All rules there are, in the order in which they are checked, "sample" last.
 std::span<const std::string_view> verification_rules();
 
-// Calls `report` for each violation; returns how many there were.
-std::size_t verify_books(db::Connection& connection,
-                         const std::function<void(const Violation&)>& report);
+// How much is read. By default everything; with a sample, the balances of all accounts, and the
+// entries of so many of them, chosen at random.
+struct VerificationScope {
+  std::int64_t sample_accounts = 0;  // 0 = no sample
+};
+
+struct VerificationCalls {
+  std::function<void(std::string_view rule)> begins;  // a rule is about to be checked
+  std::function<void(const Violation&)> found;
+};
+
+// Returns how many violations there were.
+std::size_t verify_books(db::Connection& connection, const VerificationScope& scope,
+                         const VerificationCalls& calls);
 
 }  // namespace oncepay::payments

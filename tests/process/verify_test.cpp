@@ -171,4 +171,30 @@ TEST_CASE("what verify found is also written for a collector of metrics, whole o
   CHECK(nowhere.err.find("--metrics-file") != std::string::npos);
 }
 
+TEST_CASE(
+    "a sample finds what is wrong with the accounts that are in it, and says it is a sample") {
+  const Booked booked;
+  {
+    const Damage damage(
+        "UPDATE transfers SET debit_balance_after = debit_balance_after + 1 WHERE payment_id = $1",
+        {booked.id});
+    const Finished all = shop().database.run_oncepay({"verify", "--sample-accounts=1000000"});
+    CHECK(all.exit_code == 1);
+    CHECK(all.out.find("violation: sample") != std::string::npos);
+    CHECK(all.out.find(booked.payment.source) != std::string::npos);
+  }
+  {
+    const Damage damage("UPDATE accounts SET balance = balance + 1 WHERE id = $1",
+                        {booked.payment.destination});
+    const Finished all = shop().database.run_oncepay({"verify", "--sample-accounts=1000000"});
+    CHECK(all.exit_code == 1);
+    CHECK(all.out.find("violation: sample") != std::string::npos);
+    CHECK(all.out.find("violation: currency-sums") != std::string::npos);
+  }
+  const Finished well = shop().database.run_oncepay({"verify", "--sample-accounts=2"});
+  CHECK(well.exit_code == 0);
+  CHECK(well.out.find("the sample balances") != std::string::npos);
+  CHECK(well.err.empty());  // progress is for terminals
+}
+
 TEST_CASE("after all repairs the books balance again") { expect_recovered(shop()); }
