@@ -139,3 +139,18 @@ TEST_CASE("every command in a unit, a crontab or a CronJob is one that the binar
   }
   CHECK(commands == 8);
 }
+
+TEST_CASE("every query that the runbook shows runs on a database of this release") {
+  Database database;
+  const std::string text = contents_of(checkout() / "deploy/runbook.md");
+  const std::string opening = "```sql\n";
+  std::size_t queries = 0;
+  for (auto at = text.find(opening); at != std::string::npos; at = text.find(opening, at + 1)) {
+    const auto begin = at + opening.size();
+    const std::string query = text.substr(begin, text.find("```", begin) - begin);
+    INFO(query);
+    CHECK(database.sql().sqlstate_of(query) == "00000");
+    ++queries;
+  }
+  CHECK(queries == 3);
+}
