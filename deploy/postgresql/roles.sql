@@ -6,6 +6,13 @@
 -- oncepay_owner owns the tables: it migrates (`oncepay migrate up`) and makes tenants and API keys.
 -- oncepay_runtime serves, cleans up and verifies. It can neither change what was paid nor define
 -- anything: see grants.sql, which is run by the owner after each migration.
+--
+-- Row-level security by tenant would be a second wall. It was measured and left out: with batches of
+-- 64 operations of 20 tenants (PostgreSQL 15, two clients, fsync on, one policy on each of the four
+-- tables that admits the tenants of the batch) the database took 3 to 6 % fewer batches a second on
+-- tables with statistics, and 36 to 62 % fewer on tables that had grown since theirs were taken: the
+-- policy's condition then leads the planner to read all rows of those tenants. The first is about
+-- what was thought bearable, the second comes just when load rises.
 BEGIN;
 
 DO $$
