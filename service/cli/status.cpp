@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <functional>
 
 #include "cli/commands.hpp"
 #include "cli/connections.hpp"
@@ -47,22 +48,26 @@ std::string time_of(std::chrono::seconds time) {
 }
 
 // "at least" where counting ended at its limit.
-std::string expired_of(const once::Observation& seen) {
+std::string expired_of(const Status& status) {
+  const once::Observation& seen = status.observation;
+  if (!status.keys_counted) return "not counted in time";
   const bool more = seen.expired_keys >= once::expired_keys_counted_max;
-  return fmt::format("{}{}", more ? "at least " : "", seen.expired_keys);
+  return fmt::format(
+      "{}{} keys{}", more ? "at least " : "", seen.expired_keys,
+      seen.expired_keys > 0 ? ", the oldest for " + time_of(seen.oldest_expired) : "");
 }
 
-// Given up when it takes too long: a large ledger is for `oncepay verify`.
-std::optional<std::size_t> look_at_accounts(db::Connection& connection) {
+// False = it was given up because it took too long, and nothing is known.
+bool look_in_time(db::Connection& connection, const std::function<void(db::Transaction&)>& look) {
   try {
     db::Transaction transaction(connection, db::Access::read_only);
     once::limit_observation(transaction);
-    const std::size_t violations = payments::count_account_violations(transaction);
+    look(transaction);
     transaction.commit();
-    return violations;
+    return true;
   } catch (const db::TransientError& error) {
     if (error.reason() != db::TransientReason::cancelled) throw;
-    return std::nullopt;
+    return false;
   }
 }
 
@@ -152,8 +157,7 @@ std::string state_text(const Status& status) {
   text += fmt::format("payments   {} in the last minute, {:.1f} a second\n",
                       status.payments_last_minute,
                       static_cast<double>(status.payments_last_minute) / 60);
-  text += fmt::format("expired    {} keys", expired_of(seen));
-  text += seen.expired_keys > 0 ? ", the oldest for " + time_of(seen.oldest_expired) + "\n" : "\n";
+  text += fmt::format("expired    {}\n", expired_of(status));
   text += fmt::format("cleaner    {}\n", status.cleaner_at_work ? "at work" : "idle");
   for (const once::TableState& table : seen.tables) {
     text += fmt::format("table      {}: {} and {} of indexes, {} rows, {} dead\n", table.name,
@@ -183,13 +187,19 @@ Status read_status(db::Connection& connection) {
   if (status.schema != status.schema_known) return status;
   {
     db::Transaction transaction(connection, db::Access::read_only);
-    status.observation = once::observe(transaction);
+    once::observe_server(transaction, status.observation);
     status.instances = once::list_instances(transaction);
     status.cleaner_at_work = once::cleaner_at_work(transaction);
     status.payments_last_minute = payments::count_recent_payments(transaction);
     transaction.commit();
   }
-  status.violations = look_at_accounts(connection);
+  status.keys_counted = look_in_time(connection, [&status](db::Transaction& transaction) {
+    once::observe_keys(transaction, status.observation);
+  });
+  // A large ledger is for `oncepay verify`.
+  look_in_time(connection, [&status](db::Transaction& transaction) {
+    status.violations = payments::count_account_violations(transaction);
+  });
   return status;
 }
 
@@ -240,8 +250,11 @@ std::string status_json(const Status& status) {
     const once::Observation& seen = status.observation;
     json.member("instances", json_array(status.instances, instance_json));
     json.number("payments_last_minute", status.payments_last_minute);
-    json.number("expired_keys", seen.expired_keys);
-    json.number("oldest_expired_s", seen.oldest_expired.count());
+    const auto counted = [&status](std::int64_t number) {
+      return status.keys_counted ? std::to_string(number) : "null";
+    };
+    json.member("expired_keys", counted(seen.expired_keys));
+    json.member("oldest_expired_s", counted(seen.oldest_expired.count()));
     json.member("cleaner_at_work", status.cleaner_at_work ? "true" : "false");
     json.member("tables", json_array(seen.tables, table_json));
     json.number("oldest_snapshot_s", seen.oldest_snapshot.count());

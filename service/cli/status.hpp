@@ -28,6 +28,7 @@ struct Status {
   int server_version = 0;  // 150014
   std::int64_t payments_last_minute = 0;
   once::Observation observation;
+  bool keys_counted = false;  // false = it would have taken too long
   std::vector<once::InstanceSeen> instances;
   bool cleaner_at_work = false;
   std::optional<std::size_t> violations;  // of the accounts; nothing = it would have taken too long

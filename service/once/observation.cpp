@@ -33,13 +33,8 @@ bool cleaner_at_work(db::Transaction& transaction) {
   return transaction.run(sql::once::find_cleaner).flag(0, 0);
 }
 
-Observation observe(db::Transaction& transaction) {
-  Observation seen;
+void observe_server(db::Transaction& transaction, Observation& seen) {
   limit_observation(transaction);
-  const db::Rows keys =
-      transaction.run(sql::once::observe_keys, db::Params().add(expired_keys_counted_max));
-  seen.expired_keys = keys.number(0, 0);
-  seen.oldest_expired = std::chrono::seconds(keys.number(0, 1));
   const db::Rows tables = transaction.run(sql::once::observe_tables);
   for (std::size_t row = 0; row < tables.size(); ++row) {
     seen.tables.push_back({std::string(tables.text(row, 0)), tables.number(row, 1),
@@ -50,7 +45,14 @@ Observation observe(db::Transaction& transaction) {
   seen.oldest_snapshot_transactions = sessions.number(0, 1);
   seen.sessions = sessions.number(0, 2);
   seen.sessions_max = sessions.number(0, 3);
-  return seen;
+}
+
+void observe_keys(db::Transaction& transaction, Observation& seen) {
+  limit_observation(transaction);
+  const db::Rows keys =
+      transaction.run(sql::once::observe_keys, db::Params().add(expired_keys_counted_max));
+  seen.expired_keys = keys.number(0, 0);
+  seen.oldest_expired = std::chrono::seconds(keys.number(0, 1));
 }
 
 struct Observer::Gauges {
@@ -98,15 +100,18 @@ struct Observer::Gauges {
     if (table.name == key_table) stored_keys = table.live_rows;
   }
 
-  void set(const Observation& seen) {
+  void set_server(const Observation& seen) {
     for (const TableState& table : seen.tables) set(table);
-    expired_keys.set(static_cast<double>(seen.expired_keys));
-    live_keys.set(static_cast<double>(std::max<std::int64_t>(stored_keys - seen.expired_keys, 0)));
-    oldest_expired.set(static_cast<double>(seen.oldest_expired.count()));
     oldest_snapshot.set(static_cast<double>(seen.oldest_snapshot.count()));
     oldest_snapshot_transactions.set(static_cast<double>(seen.oldest_snapshot_transactions));
     sessions.set(static_cast<double>(seen.sessions));
     sessions_max.set(static_cast<double>(seen.sessions_max));
+  }
+
+  void set_keys(const Observation& seen) {
+    expired_keys.set(static_cast<double>(seen.expired_keys));
+    live_keys.set(static_cast<double>(std::max<std::int64_t>(stored_keys - seen.expired_keys, 0)));
+    oldest_expired.set(static_cast<double>(seen.oldest_expired.count()));
     last_success.set_to_now();
   }
 
@@ -142,8 +147,11 @@ void Observer::observe_once() {
   try {
     Observation seen;
     reads_.run(db::Access::read_only,
-               [&seen](db::Transaction& transaction) { seen = observe(transaction); });
-    gauges_->set(seen);
+               [&seen](db::Transaction& transaction) { observe_server(transaction, seen); });
+    gauges_->set_server(seen);
+    reads_.run(db::Access::read_only,
+               [&seen](db::Transaction& transaction) { observe_keys(transaction, seen); });
+    gauges_->set_keys(seen);
   } catch (const std::exception& error) {
     gauges_->failures.add();
     log_.warning("the database could not be looked at", {{"what", error.what()}});

@@ -6,8 +6,8 @@
 // scrape. Deliberately not here: what is alarming (deploy/prometheus), and removing anything
 // (cleanup.hpp).
 //
-// Threads: observe() uses the transaction it is given; Observer owns one. Errors: observe() lets db
-// errors pass; the thread counts and logs them, and the last values stay.
+// Threads: functions use the transaction they are given, Observer owns a thread. Errors: db errors
+// pass; the thread counts and logs them, and the last values stay.
 // Source: PostgreSQL "The Cumulative Statistics System", "Database Object Size Functions".
 #pragma once
 
@@ -51,8 +51,11 @@ struct Observation {
 // From here on no statement of this transaction takes longer than observation_time_max.
 void limit_observation(db::Transaction& transaction);
 
-// Limits the transaction and looks.
-Observation observe(db::Transaction& transaction);
+// Limit the transaction and look: at the server and the tables, and at the keys. Apart, because
+// while a snapshot keeps a crowd of removed keys, counting the others may take too long, and then
+// the snapshot is what has to be seen.
+void observe_server(db::Transaction& transaction, Observation& seen);
+void observe_keys(db::Transaction& transaction, Observation& seen);
 
 // A program of ours that has sessions on this database.
 struct InstanceSeen {

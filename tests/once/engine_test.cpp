@@ -180,6 +180,7 @@ TEST_CASE("a key past its expiry is claimed again, by one of many, whoever asks"
     }
     int first = 0;
     for (const auto& text : texts_of(std::move(futures))) {
+      CAPTURE(text);
       CHECK((text == "201 first" || text == "201 replay"));
       first += text == "201 first" ? 1 : 0;
     }

@@ -209,6 +209,21 @@ TEST_CASE("a database that cannot be looked at is counted, and the next look men
   expect_recovered(shop());
 }
 
+TEST_CASE("while keys cannot be counted in time, an old snapshot is still seen with its age") {
+  Sql holder = shop().database.connect();
+  holder.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  holder.run("SELECT count(*) FROM tenants");
+  Sql& sql = shop().database.sql();
+  sql.run("ALTER TABLE idempotency_keys RENAME COLUMN expires_at TO expires_at_of_old");
+  const std::string age = "oncepay_database_oldest_snapshot_seconds";
+  CHECK(eventually([&] { return Scrape(shop().instance).value(age) >= 2; }));
+  const Scrape first(shop().instance);
+  CHECK(eventually([&] { return Scrape(shop().instance).value(age) > first.value(age); }));
+  sql.run("ALTER TABLE idempotency_keys RENAME COLUMN expires_at_of_old TO expires_at");
+  holder.run("ROLLBACK");
+  expect_recovered(shop());
+}
+
 TEST_CASE("the process tells its memory, threads, descriptors and build") {
   const Scrape scrape(shop().instance);
   CHECK(scrape.value("process_resident_memory_bytes") > 1'000'000);
