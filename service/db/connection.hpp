@@ -102,8 +102,8 @@ class Transaction {
   // Runs a statement for what it returns and takes back what it did, row locks included.
   Rows run_and_undo(const Statement& statement, const Params& params = {});
 
-  // The statements that were run, in their order, and how long each took; one that was deferred with
-  // the COMMIT that it went along with.
+  // The statements that were run, in their order, and how long each took; one that was deferred,
+  // with the COMMIT that it went along with.
   struct Took {
     std::string_view statement;
     std::chrono::nanoseconds time;
