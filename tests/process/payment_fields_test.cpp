@@ -250,7 +250,8 @@ TEST_CASE("all that is wrong is named at once") {
     INFO("expected pointer: ", pointer);
     CHECK(names_pointer(answer, pointer));
   }
-  for (const nlohmann::json& error : answer.json().at("errors")) {
+  const nlohmann::json problem = answer.json();
+  for (const nlohmann::json& error : problem.at("errors")) {
     CHECK_FALSE(error.value("detail", "").empty());
   }
 }

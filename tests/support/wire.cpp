@@ -46,15 +46,20 @@ bool send_all(int socket, std::string_view bytes) {
   return true;
 }
 
-// COMMIT as a statement of its own, in a simple query or a parsed one; not the word inside another.
+// COMMIT as a command of its own, alone or at the end of others, in a simple query or a parsed one; not
+// the word inside another.
 bool holds_commit(const std::string& bytes) {
   std::string lowered = bytes;
   std::transform(lowered.begin(), lowered.end(), lowered.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  const std::size_t at = lowered.find("commit");
-  return at != std::string::npos && at + 6 < lowered.size() && at > 0 &&
-         (lowered[at + 6] == '\0' || lowered[at + 6] == ';') &&
-         static_cast<unsigned char>(lowered[at - 1]) < ' ';
+  for (auto at = lowered.find("commit"); at != std::string::npos;
+       at = lowered.find("commit", at + 1)) {
+    if (at < 2 || at + 6 >= lowered.size()) continue;
+    const bool begins =
+        static_cast<unsigned char>(lowered[at - 1]) < ' ' || lowered.compare(at - 2, 2, "; ") == 0;
+    if (begins && (lowered[at + 6] == '\0' || lowered[at + 6] == ';')) return true;
+  }
+  return false;
 }
 
 }  // namespace
