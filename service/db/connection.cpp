@@ -56,8 +56,8 @@ struct Transaction::Work {
   bool ended = false;
 };
 
-// Whether they may go as literals in the text of a command. Longer ones cost more to read there than
-// the round trip that it saves.
+// Whether they may go as literals in the text of a command. Longer ones cost more to read there
+// than the round trip that it saves.
 bool fit_into_text(const Params& params) {
   constexpr std::size_t length_max = 16 * 1024;
   std::size_t length = 0;

@@ -29,8 +29,8 @@ namespace oncepay::db {
 
 // by_use: the planner looks at each statement's parameters, and at how large tables are.
 // by_index: it plans a statement once in a session, and always through indexes. For statements that
-// reach their rows by primary key alone: planning them each time costs more than running them, and a
-// plan made while a table was empty must still be right when it has grown.
+// reach their rows by primary key alone: planning them each time costs more than running them, and
+// a plan made while a table was empty must still be right when it has grown.
 enum class Plans { by_use, by_index };
 
 struct ConnectionSettings {

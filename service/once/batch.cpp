@@ -47,7 +47,7 @@ class Batch {
   [[nodiscard]] const Operation& operation(std::size_t index) const {
     return operations_[index]->operation;
   }
-  void expect(const Indices& wanted);
+  void expect(Indices wanted_keys);
   Indices insert(const Indices& wanted);
   Indices judge_stored(const Indices& lost);
   void remove_ended(const Indices& ended);
@@ -84,8 +84,10 @@ struct AnswerArrays {
   }
 };
 
-// What each operation's answer will be if all goes well.
-void Batch::expect(const Indices& wanted_keys) {
+// What each operation's answer will be if all goes well. In the order of arrival, so that the ids
+// of what they make rise in it.
+void Batch::expect(Indices wanted_keys) {
+  std::sort(wanted_keys.begin(), wanted_keys.end());
   for (const std::size_t index : wanted_keys) {
     if (expected_[index]) continue;
     const Operation& wanted = operation(index);

@@ -2,8 +2,8 @@
 //
 // Answers name the time of their payment. Asking for it would cost each batch a round trip, so the
 // time is known before and sent along with the claim; the claim returns the real one, and a batch
-// whose time was far off is run again. Only what people read depends on it: expiry is decided by the
-// database alone.
+// whose time was far off is run again. Only what people read depends on it: expiry is decided by
+// the database alone.
 //
 // Threads: one, that of the lane.
 #pragma once

@@ -64,9 +64,9 @@ class Executor {
   // In which order the executors of one batch run: lower first, never equal.
   [[nodiscard]] virtual int rank() const = 0;
 
-  // The answer if all goes well, as far as that can be told before anything is locked; nothing if it
-  // cannot. Sent along with the claim. It is asked for again when a batch is run again, so an id it
-  // makes belongs to one attempt.
+  // The answer if all goes well, as far as that can be told before anything is locked; nothing if
+  // it cannot. Sent along with the claim. Asked for in the order of arrival, and again when a batch
+  // is run again, so an id it makes belongs to one attempt.
   [[nodiscard]] virtual std::optional<Answer> expect(const Payload& payload,
                                                      std::int64_t now_us) const = 0;
 

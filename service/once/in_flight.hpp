@@ -1,12 +1,13 @@
 // The operations that are in flight on this instance, and the calls that wait for each of them.
 //
-// At most one operation a key is in flight here. A call with the same fingerprint joins as a waiter,
-// for as long as it asked to wait; one that did not is told that its request is being processed as
-// soon as that is certain, which is once the first one has its claim: until then the key may turn out
-// to be completed, and then its answer is due to all of them. A call with another fingerprint is a rival: who is right is only
-// known once the first one has its claim (then the rival is a mismatch) or has ended without one
-// (then the rival goes its own way). Answering it before would let a wrong request push the
-// rightful one off its own key.
+// At most one operation a key is in flight here. A call with the same fingerprint joins as a
+// waiter, for as long as it asked to wait. One that did not is told that its request is being
+// processed as soon as that is certain, which is once the first one has its claim: until then the
+// key may turn out to be completed, and then its answer is due to all of them.
+//
+// A call with another fingerprint is a rival: who is right is only known once the first one has its
+// claim (then the rival is a mismatch) or has ended without one (then the rival goes its own way).
+// Answering it before would let a wrong request push the rightful one off its own key.
 //
 // Threads: any; completions are called without the lock held, exactly once each.
 #pragma once

@@ -1,5 +1,5 @@
--- Stores the answers of keys that this transaction has claimed and that did not end as expected; the
--- number of rows affected must be the number of keys given, or the transaction must be rolled back.
+-- Stores the answers of keys that this transaction has claimed and that did not end as expected.
+-- The number of rows affected must be the number of keys given, or it must be rolled back.
 -- $1 uuid[] tenant, $2 text[] key, $3 int[] status, $4 text[] content type, $5 text[] location or
 -- NULL, $6 bytea[] body,
 -- $7 text[] resource id or NULL. Returns nothing. READ COMMITTED; the rows are locked by our claim.

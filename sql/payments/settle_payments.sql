@@ -9,8 +9,8 @@
 -- after, $13 bigint[] credit balance after.
 -- Balances: $14 uuid[] tenant, $15 text[] account, $16 bigint[] balance. $17 bigint the payments'
 -- time in microseconds since 1970.
--- Returns 1, and fails (22012) if it wrote another number of payments, transfers or balances than it
--- was given. READ COMMITTED.
+-- Returns 1, and fails (22012) if it wrote another number of payments, transfers or balances than
+-- it was given. READ COMMITTED.
 WITH decided AS (
     SELECT *
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[],
@@ -46,6 +46,6 @@ WITH decided AS (
 )
 SELECT 1 / CASE
     WHEN (SELECT count(*) FROM new_payments) = cardinality($1::uuid[])
-     AND (SELECT count(*) FROM new_transfers) = (SELECT count(d.debit_balance_after) FROM decided AS d)
+     AND (SELECT count(*) FROM new_transfers) = (SELECT count(debit_balance_after) FROM decided)
      AND (SELECT count(*) FROM new_balances) = cardinality($14::uuid[])
     THEN 1 ELSE 0 END

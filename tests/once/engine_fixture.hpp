@@ -126,4 +126,17 @@ class EngineFixture {
   std::unique_ptr<runtime::Metrics> metrics_;
 };
 
+inline once::EngineSettings one_lane() {
+  once::EngineSettings settings;
+  settings.lanes = 1;
+  settings.database.lock_timeout = std::chrono::milliseconds(300);
+  return settings;
+}
+
+inline std::vector<std::string> texts_of(std::vector<std::future<Resolution>> futures) {
+  std::vector<std::string> texts;
+  for (auto& future : futures) texts.push_back(text_of(future.get()));
+  return texts;
+}
+
 }  // namespace oncepay::test

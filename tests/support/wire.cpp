@@ -46,8 +46,8 @@ bool send_all(int socket, std::string_view bytes) {
   return true;
 }
 
-// COMMIT as a command of its own, alone or at the end of others, in a simple query or a parsed one; not
-// the word inside another.
+// COMMIT as a command of its own, alone or at the end of others, in a simple query or a parsed one;
+// not the word inside another.
 bool holds_commit(const std::string& bytes) {
   std::string lowered = bytes;
   std::transform(lowered.begin(), lowered.end(), lowered.begin(),

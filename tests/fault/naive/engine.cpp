@@ -238,6 +238,8 @@ std::optional<KeyState> Engine::key_state(const std::string&, const std::string&
   return std::nullopt;
 }
 
+std::optional<std::chrono::milliseconds> Engine::take_recent_p99() { return std::nullopt; }
+
 bool Engine::ready() const { return !state_->draining && state_->connected > 0; }
 
 void Engine::drain() {

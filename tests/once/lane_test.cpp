@@ -1,0 +1,130 @@
+// What a lane reads, claims and waits for, and what that costs the others.
+#include <doctest/doctest.h>
+
+#include "once/engine_fixture.hpp"
+
+namespace oncepay::test {
+
+using namespace std::chrono_literals;
+
+TEST_CASE("of many equal calls at once for a completed key every one gets its answer") {
+  EngineFixture fixture;
+  fixture.add_account("a", 100);
+  fixture.add_account("b", 0);
+  CHECK(text_of(fixture.run(fixture.payment("k", "a", "b", 1))) == "201 first");
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::future<Resolution>> futures;
+    for (int call = 0; call < 64; ++call) {
+      futures.push_back(fixture.submit(fixture.payment("k", "a", "b", 1)));
+    }
+    CHECK(texts_of(std::move(futures)) == std::vector<std::string>(64, "201 replay"));
+  }
+}
+
+TEST_CASE("what is read first and what is claimed first end the same way") {
+  EngineFixture fixture(one_lane());
+  fixture.add_account("a", 100);
+  fixture.add_account("b", 0);
+  CHECK(text_of(fixture.run(fixture.payment("k", "a", "b", 1))) == "201 first");
+  // A replay makes the lane read first: a new key, a known one, another's and an expired one.
+  for (int round = 0; round < 3; ++round) {
+    const std::string fresh = "fresh" + std::to_string(round);
+    CHECK(text_of(fixture.run(fixture.payment("k", "a", "b", 1))) == "201 replay");
+    CHECK(text_of(fixture.run(fixture.payment(fresh, "a", "b", 1))) == "201 first");
+    CHECK(text_of(fixture.run(fixture.payment("k", "a", "b", 1))) == "201 replay");
+    CHECK(text_of(fixture.run(fixture.payment("k", "a", "b", 2))) == "mismatch");
+    fixture.database.sql().run(
+        "UPDATE idempotency_keys SET created_at = created_at - interval '2 days', "
+        "expires_at = expires_at - interval '2 days' WHERE key = $1",
+        {fresh});
+    CHECK(text_of(fixture.run(fixture.payment(fresh, "a", "b", 1))) == "201 first");
+  }
+  CHECK(fixture.balance_of("b") == 7);
+}
+
+TEST_CASE("a lane never reads a whole table, even with plans from when the tables were empty") {
+  EngineFixture fixture(one_lane());
+  fixture.add_account("a", 1000);
+  fixture.add_account("b", 0);
+  for (int i = 0; i < 10; ++i) {
+    CHECK(text_of(fixture.run(fixture.payment(std::to_string(i), "a", "b", 1))) == "201 first");
+    CHECK(text_of(fixture.run(fixture.payment(std::to_string(i), "a", "b", 1))) == "201 replay");
+    CHECK(text_of(fixture.run(fixture.payment("d" + std::to_string(i), "b", "a", 99))) ==
+          "402 first");
+  }
+  fixture.engine.reset();  // a session that ends reports what it has counted
+  const auto scans = [&fixture] {
+    return fixture.database.sql().text(
+        "SELECT string_agg(relname || ' ' || seq_scan, ', ' ORDER BY relname) "
+        "FROM pg_stat_user_tables WHERE relname IN ('accounts', 'idempotency_keys') "
+        "AND idx_scan > 0");
+  };
+  CHECK(support::eventually([&] { return !scans().empty(); }));
+  CHECK(scans() == "accounts 0, idempotency_keys 0");
+}
+
+TEST_CASE("a key that another session holds does not slow the others down") {
+  EngineFixture fixture(one_lane());
+  fixture.add_account("a", 100);
+  fixture.add_account("b", 0);
+  auto hold = fixture.database.connect();
+  hold.run("BEGIN");
+  hold.run(
+      "INSERT INTO idempotency_keys (tenant_id, key, fingerprint, fingerprint_version, "
+      "created_at, expires_at) VALUES ($1, 'k', sha256('x'), 1, now(), now() + '1 day')",
+      {fixture.tenant_id});
+  auto stuck = fixture.submit(fixture.payment("k", "a", "b", 1));
+  CHECK(text_of(stuck.get()) == "in-progress");
+  // From now on the key goes aside: others do not wait behind it, not even for one lock_timeout.
+  auto again = fixture.submit(fixture.payment("k", "a", "b", 1), 20s);
+  CHECK(text_of(fixture.run(fixture.payment("other", "a", "b", 1))) == "201 first");
+  CHECK(again.wait_for(0s) == std::future_status::timeout);
+  hold.run("ROLLBACK");
+  CHECK(text_of(again.get()) == "201 first");
+}
+
+TEST_CASE("an account that another session holds delays others once, and then its own alone") {
+  EngineFixture fixture(one_lane());
+  for (const char* id : {"a", "b", "c", "d"}) fixture.add_account(id, 100);
+  auto hold = fixture.database.connect();
+  hold.run("BEGIN");
+  hold.run("SELECT 1 FROM accounts WHERE tenant_id = $1 AND id = 'a' FOR UPDATE",
+           {fixture.tenant_id});
+  CHECK(text_of(fixture.run(fixture.payment("k", "a", "b", 1))) == "unavailable");
+  CHECK(fixture.metric("oncepay_batches_retried_total") == 1);
+  // From now on it is known: nobody waits for it, and an account that only waited with it is free.
+  CHECK(text_of(fixture.run(fixture.payment("k", "a", "b", 1))) == "unavailable");
+  CHECK(text_of(fixture.run(fixture.payment("l", "c", "a", 1))) == "unavailable");
+  CHECK(text_of(fixture.run(fixture.payment("m", "b", "d", 1))) == "201 first");
+  CHECK(text_of(fixture.run(fixture.payment("n", "unknown", "d", 1))) == "refused");
+  CHECK(fixture.metric("oncepay_batches_retried_total") == 1);
+  CHECK(fixture.metric("oncepay_batches_aside_total") == 0);
+  CHECK(fixture.database.sql().number("SELECT count(*) FROM idempotency_keys") == 1);
+  hold.run("ROLLBACK");
+  CHECK(text_of(fixture.run(fixture.payment("k", "a", "b", 1))) == "201 first");
+  CHECK(fixture.balance_of("a") == 99);
+  CHECK(fixture.balance_of("b") == 100);
+}
+
+TEST_CASE("a batch loses only the payments whose account is held") {
+  auto settings = one_lane();
+  EngineFixture fixture(settings);
+  for (const char* id : {"a", "b", "c", "d"}) fixture.add_account(id, 100);
+  auto hold = fixture.database.connect();
+  hold.run("BEGIN");
+  hold.run("SELECT 1 FROM accounts WHERE tenant_id = $1 AND id = 'b' FOR UPDATE",
+           {fixture.tenant_id});
+  std::vector<std::future<Resolution>> futures;
+  // The first one occupies the lane; the others make the next batch.
+  futures.push_back(fixture.submit(fixture.payment("0", "b", "c", 1)));
+  futures.push_back(fixture.submit(fixture.payment("1", "a", "c", 1)));
+  futures.push_back(fixture.submit(fixture.payment("2", "c", "b", 1)));
+  futures.push_back(fixture.submit(fixture.payment("3", "d", "a", 1)));
+  CHECK(texts_of(std::move(futures)) ==
+        std::vector<std::string>{"unavailable", "201 first", "unavailable", "201 first"});
+  hold.run("ROLLBACK");
+  CHECK(fixture.balance_of("c") == 101);
+  CHECK(text_of(fixture.run(fixture.payment("2", "c", "b", 1))) == "201 first");
+}
+
+}  // namespace oncepay::test
