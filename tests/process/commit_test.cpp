@@ -209,6 +209,8 @@ TEST_CASE("row 14: an outcome that cannot be learnt in time is told as such; the
     CHECK(settled.status == 201);
     CHECK(settled.replayed() == (ending.payments_meanwhile == 1));
     CHECK(shop().payments_with_key(key) == 1);
+    // A key that is completed is answered before the lanes are back; a new one needs them.
+    CHECK(eventually([&] { return caller.get("/readyz").status == 200; }, 3s));
     expect_recovered(shop(), instance);
   }
 }
