@@ -40,7 +40,8 @@ class Ceiling:
 
     # In the lane's order; what is bound to $1, $2, ... of each, by column of bench_batches.
     STATEMENTS = (
-        ("once/claim_keys", "tenants keys fingerprints 1 86400 statuses types locations bodies ids"),
+        ("once/claim_keys", "tenants keys fingerprints 1 86400 statuses types locations bodies ids "
+                            "1764460800000000"),
         ("payments/lock_accounts", "tenants_2 accounts"),
         ("payments/settle_payments", "tenants ids keys outcomes reasons amounts currencies sources "
                                      "destinations descriptions metadata balances "
