@@ -3,10 +3,8 @@
 //
 //   ONCEPAY_DATABASE_URL=… oncepay_pool_front PORT THREADS
 //
-// For measurements on loopback alone. It is as fast as its options make it: TCP_NODELAY, a long
-// keep-alive, poll().
-#define CPPHTTPLIB_USE_POLL
-#define CPPHTTPLIB_LISTEN_BACKLOG 4096
+// For measurements on loopback alone. It is as fast as its options make it: TCP_NODELAY and a long
+// keep-alive. Debian's library is compiled, so what a macro would set (poll, backlog) is as it is.
 #include <httplib.h>
 
 #include <cstdlib>
@@ -70,8 +68,8 @@ int main(int argc, char** argv) {
   database.url = url;
   db::Pool reads(database, 4, std::chrono::seconds(2));
   access::Authenticator authenticator(reads, std::chrono::seconds(5), 100);
-  payments::PaymentExecutor payments(http::make_renderers());
-  payments::AccountExecutor accounts(http::make_renderers());
+  payments::PaymentExecutor payments(http::make_renderers(), metrics);
+  payments::AccountExecutor accounts(http::make_renderers(), metrics);
   once::EngineSettings settings;
   settings.database = database;
   once::Engine engine(settings, reads, log, metrics);
