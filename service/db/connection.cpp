@@ -47,6 +47,36 @@ struct Transaction::Work {
     if (session.transaction_status() != PQTRANS_IDLE) session.unusable = true;
   }
 
+  // Whether a statement may go along with another command in one message, its parameters as
+  // literals. Long ones cost more to read there than the round trip that it saves.
+  [[nodiscard]] bool may_go_along(const Params& params) const {
+    constexpr std::size_t length_max = 16 * 1024;
+    std::size_t length = 0;
+    for (const auto& text : params.texts()) length += text ? text->size() : 0;
+    return !session.pooled && length <= length_max;
+  }
+
+  pqxx::result begin_with(const Statement& statement, const Params& params) {
+    session.prepare(statement);
+    begun = true;
+    return work.exec(std::string(begin_command) + "; " + session.call(statement, params));
+  }
+
+  pqxx::result execute(const Statement& statement, const Params& params) {
+    pqxx::params bound;
+    bound.reserve(params.texts().size());
+    for (const auto& text : params.texts()) {
+      if (text) {
+        bound.append(pqxx::zview(*text));
+      } else {
+        bound.append();
+      }
+    }
+    if (session.pooled) return work.exec(pqxx::zview(statement.text), bound);
+    session.prepare(statement);
+    return work.exec(pqxx::prepped{std::string(statement.name)}, bound);
+  }
+
   Connection::Session& session;
   pqxx::nontransaction work;
   std::string_view begin_command;
@@ -55,15 +85,6 @@ struct Transaction::Work {
   bool failed = false;
   bool ended = false;
 };
-
-// Whether they may go as literals in the text of a command. Longer ones cost more to read there
-// than the round trip that it saves.
-bool fit_into_text(const Params& params) {
-  constexpr std::size_t length_max = 16 * 1024;
-  std::size_t length = 0;
-  for (const auto& text : params.texts()) length += text ? text->size() : 0;
-  return length <= length_max;
-}
 
 Transaction::Transaction(Connection& connection, Access access, Begin begin_when)
     : connection_(connection) {
@@ -98,30 +119,10 @@ Rows Transaction::run(const Statement& statement, const Params& params) {
   run_deferred();
   const auto began = std::chrono::steady_clock::now();
   try {
-    if (!session.pooled) session.prepare(statement);
-    if (!work_->begun) {
-      if (!session.pooled && fit_into_text(params)) {
-        work_->begun = true;
-        std::string both(work_->begin_command);
-        both.append("; ").append(session.call(statement, params));
-        Rows rows(std::make_shared<const Rows::Data>(Rows::Data{work_->work.exec(both)}));
-        times_.push_back({statement.name, std::chrono::steady_clock::now() - began});
-        return rows;
-      }
-      begin();
-    }
-    pqxx::params bound;
-    bound.reserve(params.texts().size());
-    for (const auto& text : params.texts()) {
-      if (text) {
-        bound.append(pqxx::zview(*text));
-      } else {
-        bound.append();
-      }
-    }
+    const bool with_begin = !work_->begun && work_->may_go_along(params);
+    if (!work_->begun && !with_begin) begin();
     Rows rows(std::make_shared<const Rows::Data>(Rows::Data{
-        session.pooled ? work_->work.exec(pqxx::zview(statement.text), bound)
-                       : work_->work.exec(pqxx::prepped{std::string(statement.name)}, bound)}));
+        with_begin ? work_->begin_with(statement, params) : work_->execute(statement, params)}));
     times_.push_back({statement.name, std::chrono::steady_clock::now() - began});
     return rows;
   } catch (const std::exception&) {
@@ -183,7 +184,8 @@ void Transaction::run_migration_text(const std::string& text) {
 // COMMIT, and before it in the same message what was deferred, if that is short.
 std::string Transaction::with_commit() {
   Connection::Session& session = *connection_.session_;
-  if (!session.pooled && work_->begun && work_->deferred.size() == 1) {
+  if (work_->begun && work_->deferred.size() == 1 &&
+      work_->may_go_along(work_->deferred.front().second)) {
     const auto& [statement, params] = work_->deferred.front();
     try {
       session.prepare(statement);
@@ -191,7 +193,7 @@ std::string Transaction::with_commit() {
       work_->failed = true;
       throw_statement_failure(statement.name, session.connected());
     }
-    if (fit_into_text(params)) return session.call(statement, params) + "; COMMIT";
+    return session.call(statement, params) + "; COMMIT";
   }
   run_deferred();
   return "COMMIT";
