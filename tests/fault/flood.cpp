@@ -8,9 +8,11 @@
 #include <deque>
 #include <utility>
 
-#include "fault/sockets.hpp"
+#include "support/sockets.hpp"
 
 namespace fault {
+
+using namespace support;
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "fault/protocol.hpp"
-#include "fault/sockets.hpp"
+#include "support/sockets.hpp"
 
 namespace fault {
+
+using namespace support;
 
 namespace {
 

@@ -4,11 +4,12 @@
 
 #include "fault/gate.hpp"
 #include "fault/protocol.hpp"
-#include "fault/sockets.hpp"
+#include "support/sockets.hpp"
 
 namespace {
 
 using namespace fault;
+using namespace support;
 
 // Sends back what it gets, and remembers it.
 class Echo {

@@ -1,4 +1,4 @@
-#include "fault/sockets.hpp"
+#include "support/sockets.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace fault {
+namespace support {
 namespace {
 
 constexpr int backlog = 512;
@@ -79,4 +79,4 @@ bool wait_readable(int socket, std::chrono::milliseconds budget) {
   return ::poll(&ready, 1, static_cast<int>(budget.count())) > 0;
 }
 
-}  // namespace fault
+}  // namespace support

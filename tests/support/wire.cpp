@@ -10,40 +10,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstring>
 #include <memory>
-#include <stdexcept>
-#include <system_error>
+#include <utility>
+
+#include "support/sockets.hpp"
 
 namespace support {
 namespace {
 
-[[noreturn]] void fail(const char* what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
-
 void close_both(int& first, int& second) {
   ::close(std::exchange(first, -1));
   ::close(std::exchange(second, -1));
-}
-
-std::string receive(int socket) {
-  std::array<char, 65536> chunk;
-  const ssize_t size = ::recv(socket, chunk.data(), chunk.size(), 0);
-  return size <= 0 ? "" : std::string(chunk.data(), static_cast<std::size_t>(size));
-}
-
-bool send_all(int socket, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) {
-      return false;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  return true;
 }
 
 // COMMIT as a command of its own, alone or at the end of others, in a simple query or a parsed one;
@@ -66,17 +44,7 @@ bool holds_commit(const std::string& bytes) {
 
 Wire::Wire(const Database& database)
     : database_url_(database.url()), database_name_(database.name()), watcher_(database.url()) {
-  listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const any_address = reinterpret_cast<sockaddr*>(&address);
-  if (listener_ < 0 || ::bind(listener_, any_address, size) != 0 || ::listen(listener_, 64) != 0 ||
-      ::getsockname(listener_, any_address, &size) != 0) {
-    fail("wire");
-  }
-  port_ = ntohs(address.sin_port);
+  listener_ = listen_on_loopback(port_);
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -138,14 +106,12 @@ int Wire::connect_to_server() const {
 
 void Wire::accept_one() {
   Pair pair;
-  pair.service = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  pair.service = accept_from(listener_);
   pair.server = cut_ ? -1 : connect_to_server();
   if (pair.server < 0) {
     ::close(pair.service);
     return;
   }
-  const int on = 1;
-  ::setsockopt(pair.service, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   pairs_.push_back(std::move(pair));
 }
 
@@ -163,13 +129,13 @@ void Wire::lose(Pair& pair, const std::string& bytes) {
     // The server answers COMMIT once it has committed: after this the money has moved.
     pollfd answered{pair.server, POLLIN, 0};
     ::poll(&answered, 1, 10'000);
-    receive(pair.server);
+    receive_some(pair.server);
   }
   loss_ = Loss::nothing;
 }
 
 bool Wire::forward_from_service(Pair& pair) {
-  const std::string bytes = receive(pair.service);
+  const std::string bytes = receive_some(pair.service);
   if (bytes.empty()) {
     return false;
   }
@@ -181,7 +147,7 @@ bool Wire::forward_from_service(Pair& pair) {
 }
 
 bool Wire::forward_from_server(Pair& pair) {
-  const std::string bytes = receive(pair.server);
+  const std::string bytes = receive_some(pair.server);
   if (pair.backend_pid.empty()) {
     pair.greeting += bytes;
     // BackendKeyData: 'K', length 12, process id, secret.
