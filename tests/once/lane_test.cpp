@@ -1,6 +1,9 @@
 // What a lane reads, claims and waits for, and what that costs the others.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
+#include "once/batch.hpp"
 #include "once/engine_fixture.hpp"
 
 namespace oncepay::test {
@@ -125,6 +128,51 @@ TEST_CASE("a batch loses only the payments whose account is held") {
   hold.run("ROLLBACK");
   CHECK(fixture.balance_of("c") == 101);
   CHECK(text_of(fixture.run(fixture.payment("2", "c", "b", 1))) == "201 first");
+}
+
+TEST_CASE("a batch whose idea of the database's clock is far off is not committed") {
+  EngineFixture fixture;
+  fixture.add_account("a", 100);
+  fixture.add_account("b", 0);
+  db::ConnectionSettings settings;
+  settings.url = fixture.database.url();
+  db::Connection connection(settings);
+  auto pending = std::make_shared<once::Pending>();
+  pending->operation = fixture.payment("k", "a", "b", 1);
+  once::DatabaseClock clock;  // has seen nothing
+  once::BatchHistory history;
+  const auto run = [&] {
+    return once::run_batch(connection, std::span(&pending, 1), {24h, clock}, history, [](auto) {});
+  };
+  CHECK_THROWS_AS(run(), db::TransientError);
+  CHECK(fixture.database.keys() == 0);
+  // The claim has told the time, so the next attempt is right.
+  CHECK(text_of(run().resolutions.front()) == "201 first");
+  CHECK(fixture.database.sql().holds(
+      "SELECT abs(extract(epoch FROM now() - created_at)) < 60 FROM payments"));
+}
+
+TEST_CASE("ids of payments rise in the order of their arrival, whatever their keys are") {
+  EngineFixture fixture(one_lane());
+  fixture.add_account("a", 100);
+  fixture.add_account("b", 0);
+  auto hold = fixture.database.connect();
+  hold.run("BEGIN");
+  hold.run("SELECT 1 FROM accounts WHERE tenant_id = $1 AND id = 'a' FOR UPDATE",
+           {fixture.tenant_id});
+  // The first one occupies the lane; the others make one batch.
+  auto first = fixture.submit(fixture.payment("0", "a", "b", 1));
+  std::vector<std::future<Resolution>> futures;
+  for (const char* key : {"z", "m", "a", "q"}) {
+    futures.push_back(fixture.submit(fixture.payment(key, "b", "a", 1)));
+  }
+  hold.run("ROLLBACK");
+  CHECK(text_of(first.get()) == "201 first");
+  std::vector<std::string> ids;
+  for (auto& future : futures) {
+    ids.push_back(std::get<once::Answered>(future.get()).answer.resource_id);
+  }
+  CHECK(std::is_sorted(ids.begin(), ids.end()));
 }
 
 }  // namespace oncepay::test
