@@ -85,11 +85,7 @@ TEST_CASE("as the runtime role everything is served: payments, replays, reads, e
   Caller caller(instance, guarded().tenant);
   const Payment payment{60, "EUR", caller.open_funded_account(100), caller.open_account()};
   const std::string key = fresh_key();
-  const Answer first = caller.pay(key, payment);
-  expect_succeeded(first);
-  expect_replay_of(first, caller.replay(key, payment));
-  CHECK(caller.pay(key, payment.of(1)).status == 422);
-  CHECK(caller.pay(fresh_key(), payment).status == 402);
+  expect_paid_once(caller, key, payment);
   Payment unknown = payment;
   unknown.destination = fresh_name("nowhere:");
   CHECK(caller.pay(fresh_key(), unknown).status == 422);

@@ -43,11 +43,7 @@ void pay_replay_and_refuse(const Instance& instance, const Tenant& tenant) {
   Caller caller(instance, tenant);
   const Payment payment = payment_at(caller, 60, 100);
   const std::string key = fresh_key();
-  const Answer first = caller.pay(key, payment);
-  expect_succeeded(first);
-  expect_replay_of(first, caller.replay(key, payment));
-  CHECK(caller.pay(key, payment.of(1)).status == 422);
-  CHECK(caller.pay(fresh_key(), payment).status == 402);
+  expect_paid_once(caller, key, payment);
   CHECK(caller.get("/v1/idempotency-keys/" + key).status == 200);
   CHECK(caller.get("/v1/payments?limit=5&account=" + payment.source).status == 200);
   CHECK(caller.get("/v1/accounts/" + payment.source + "/entries").status == 200);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "support/names.hpp"
+#include "support/problem.hpp"
 
 namespace support {
 namespace {
@@ -141,6 +142,14 @@ std::int64_t Shop::payments_with_key(const std::string& key) {
 }
 
 std::int64_t Shop::key_rows(const std::string& key) { return database.key_rows(tenant.id, key); }
+
+void expect_paid_once(Caller& caller, const std::string& key, const Payment& payment) {
+  const Answer first = caller.pay(key, payment);
+  expect_succeeded(first);
+  expect_replay_of(first, caller.replay(key, payment));
+  CHECK(caller.pay(key, payment.of(1)).status == 422);
+  CHECK(caller.pay(fresh_key(), payment).status == 402);
+}
 
 void expect_recovered(Shop& shop, const Instance& instance) {
   Caller caller = shop.caller_at(instance);

@@ -88,6 +88,10 @@ class Shop {
   Tenant tenant;
 };
 
+// Pays, replays, and is refused: another amount under the key, and more than is left. `payment`
+// takes more than half of what its source has.
+void expect_paid_once(Caller& caller, const std::string& key, const Payment& payment);
+
 // What every fault test ends with: a fresh payment works on this instance, and the books balance.
 void expect_recovered(Shop& shop, const Instance& instance);
 void expect_recovered(Shop& shop);
