@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import statistics
 import subprocess
 import sys
@@ -115,11 +116,12 @@ class Postgres:
 class Service:
     """One process that serves, and what a client of it needs: port, tenant, API key.
 
-    command: what to start, given the port; credentials: tenant and API key, or new ones.
+    command: what to start, given the port; credentials: tenant and API key, or new ones;
+    secure: it speaks TLS, with whatever certificate.
     """
 
-    def __init__(self, postgres, folder, command, credentials=None):
-        self.postgres = postgres
+    def __init__(self, postgres, folder, command, credentials=None, secure=False):
+        self.postgres, self.secure = postgres, secure
         self.environment = dict(os.environ, ONCEPAY_DATABASE_URL=postgres.url_of("service"))
         self.tenant, self.api_key = credentials or make_tenant(self.environment)
         self.port = free_port()
@@ -134,12 +136,22 @@ class Service:
         sys.exit("bench: the service is not ready after 10 seconds")
 
     def end(self):
+        """Asks it to end; its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait()
         self.log.close()
+        return self.process.wait()
+
+    def url(self):
+        return f"{'https' if self.secure else 'http'}://127.0.0.1:{self.port}"
+
+    def connect(self):
+        if self.secure:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=30,
+                                               context=ssl._create_unverified_context())
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
 
     def get(self, path):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = self.connect()
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
@@ -158,7 +170,7 @@ class Service:
     def pay_replay_keys(self):
         """Pays the keys that replays will ask for: the bodies are those of pay.lua."""
         def pay(numbers):
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+            connection = self.connect()
             for n in numbers:
                 connection.request("POST", "/v1/payments", body=(
                     f'{{"amount":1999,"currency":"EUR","source":"account:{n}",'
@@ -217,7 +229,7 @@ class Wrk:
         Wrk.runs += 1
         before = self._look()
         text = run("wrk", "-t1", f"-c{self.connections}", f"-d{self.seconds}s", "--timeout", "30s",
-                   "-s", HERE / "pay.lua", f"http://127.0.0.1:{self.service.port}", "--",
+                   "-s", HERE / "pay.lua", self.service.url(), "--",
                    self.service.api_key, f"run{os.getpid()}-{Wrk.runs}", *self.arguments)
         after = self._look()
         seen = json.loads(re.search(r"^JSON (.*)$", text, re.M).group(1))
