@@ -1,6 +1,6 @@
 -- Payments of the past, as the service would have left them: a key with its answer, a payment and a
 -- transfer each. Variables: tenant, first and last (numbers of the payments), expires (interval from
--- now, negative = expired).
+-- now, negative = expired), period_column and period_value (what the layout adds to a key's row).
 WITH past AS (
     SELECT n, gen_random_uuid()::text AS key, 'account:' || (n * 7919) % 10000 AS source,
            'account:' || (n * 7919 + 1 + n % 9998) % 10000 AS destination,
@@ -14,7 +14,8 @@ WITH past AS (
 ), keys AS (
     INSERT INTO idempotency_keys
         (tenant_id, key, fingerprint, fingerprint_version, status, resource_id, answer_status,
-         answer_content_type, answer_location, answer_body, created_at, completed_at, expires_at)
+         answer_content_type, answer_location, answer_body, created_at, completed_at, expires_at
+         :period_column)
     SELECT :tenant::uuid, key, sha256(key::bytea), 1, 'completed', id, 201, 'application/json',
            '/v1/payments/' || id, convert_to(format(
                '{"id":"%s","object":"payment","status":"succeeded","amount":1999,"currency":"EUR",'
@@ -22,6 +23,7 @@ WITH past AS (
                '"metadata":{"order":"1001"},"created_at":"2026-11-29T14:00:00.123456Z"}',
                id, source, destination), 'UTF8'),
            created_at, created_at, now() + :expires::interval
+           :period_value
     FROM past
 ), paid AS (
     INSERT INTO payments (tenant_id, id, idempotency_key, status, amount, currency, source,
