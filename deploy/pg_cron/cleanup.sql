@@ -17,6 +17,22 @@ LANGUAGE plpgsql AS $$
 DECLARE
     removed bigint;
 BEGIN
+    -- Keys in periods: partitions are made and dropped (migrations/0004_key_periods.sql).
+    IF EXISTS (SELECT FROM idempotency_key_periods) THEN
+        LOOP
+            EXIT WHEN NOT pg_try_advisory_xact_lock(1869505381, 2);
+            PERFORM prepare_key_period();
+            EXIT WHEN NOT advance_key_period();
+            COMMIT;
+        END LOOP;
+        COMMIT;
+        LOOP
+            EXIT WHEN NOT pg_try_advisory_xact_lock(1869505381, 2);
+            EXIT WHEN drop_key_period() IS NULL;
+            COMMIT;
+        END LOOP;
+        RETURN;
+    END IF;
     LOOP
         -- At most one effective cleaner at a time: the lock of sql/once/try_cleanup_turn.sql, which
         -- ends with the batch's transaction.

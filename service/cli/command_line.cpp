@@ -153,6 +153,8 @@ int dispatch(const Config& config) {
       return run_migrate_status(config);
     case Command::migrate_verify:
       return run_migrate_verify(config);
+    case Command::migrate_partition_keys:
+      return run_migrate_partition_keys(config);
     case Command::cleanup:
       return run_cleanup(config);
     case Command::tenant_create:

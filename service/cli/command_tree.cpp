@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/settings.hpp"
+#include "once/key_periods.hpp"
 
 namespace oncepay::cli {
 namespace {
@@ -98,6 +99,13 @@ void CommandTree::add_migrate() {
       Command::migrate_status);
   add(migrate, "verify", "compare what was applied with what this release holds",
       Command::migrate_verify);
+  CLI::App& partition = add(migrate, "partition-keys",
+                            "keep idempotency keys in a partition for each period, while "
+                            "payments go on; there is no way back",
+                            Command::migrate_partition_keys);
+  Settings(partition).duration("--key-period", config_.key_period,
+                               {once::key_period_min.count(), once::key_period_max.count()},
+                               "how long keys are claimed in one partition");
 }
 
 void CommandTree::add_callers() {

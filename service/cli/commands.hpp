@@ -17,6 +17,7 @@ int run_status(const Config& config);
 int run_migrate_up(const Config& config);
 int run_migrate_status(const Config& config);
 int run_migrate_verify(const Config& config);
+int run_migrate_partition_keys(const Config& config);
 
 int run_tenant_create(const Config& config);
 int run_tenant_list(const Config& config);

@@ -24,6 +24,7 @@ enum class Command {
   migrate_up,
   migrate_status,
   migrate_verify,
+  migrate_partition_keys,
   cleanup,
   tenant_create,
   tenant_list,
@@ -67,8 +68,9 @@ struct Config {
   Command command = Command::version;
   std::string database_url;  // may hold a password: never printed
   runtime::LogLevel log_level = runtime::LogLevel::info;
-  bool migrate = false;  // serve: apply pending migrations first
-  bool dry_run = false;  // migrate up, cleanup
+  bool migrate = false;                     // serve: apply pending migrations first
+  bool dry_run = false;                     // migrate up, cleanup
+  std::chrono::seconds key_period{21'600};  // migrate partition-keys
   std::chrono::seconds shutdown_grace{20};
   std::chrono::seconds shutdown_delay{0};
   std::chrono::seconds observe_interval{15};

@@ -7,6 +7,7 @@
 #include "cli/schema.hpp"
 #include "db/migrations.hpp"
 #include "migrations/embedded.hpp"
+#include "once/key_periods.hpp"
 
 namespace oncepay::cli {
 namespace {
@@ -61,6 +62,18 @@ int run_migrate_verify(const Config& config) {
   migrator.verify();
   print("all " + std::to_string(db::embedded_migrations.size()) +
         " migrations are applied and unchanged\n");
+  return 0;
+}
+
+int run_migrate_partition_keys(const Config& config) {
+  db::Connection connection(connection_settings(config, "migrate"));
+  check_schema(connection);
+  if (once::partition_keys(connection, config.key_period)) {
+    print("idempotency keys are kept in periods of " + std::to_string(config.key_period.count()) +
+          " seconds from now on\n");
+  } else {
+    print("idempotency keys were kept in periods before; nothing was changed\n");
+  }
   return 0;
 }
 

@@ -79,6 +79,13 @@ void warn_of_tables(const Status& status, std::vector<Warning>& warnings) {
                         "run oncepay cleanup, then see why no cleaner did: deploy/runbook.md, "
                         "\"Cleanup is late\""});
   }
+  for (const once::KeyPeriodState& period : seen.periods) {
+    if (period.overdue <= expired_late) continue;
+    warnings.push_back(
+        {"the current period of keys should have ended " + time_of(period.overdue) + " ago",
+         "nobody cleans up, or a claim never ends: deploy/runbook.md, \"Keys in "
+         "periods\""});
+  }
   for (const once::TableState& table : seen.tables) {
     if (table.dead_rows < dead_rows_many || table.dead_rows < table.live_rows) continue;
     warnings.push_back({fmt::format("table {} has {} dead rows and {} live ones", table.name,
@@ -133,6 +140,16 @@ std::string table_json(const once::TableState& table) {
       .closed();
 }
 
+std::string period_json(const once::KeyPeriodState& period) {
+  return JsonObject()
+      .text("table", period.table)
+      .text("state", period.state)
+      .number("bytes", period.bytes)
+      .number("keys", period.keys)
+      .number("overdue_s", period.overdue.count())
+      .closed();
+}
+
 std::string instance_json(const once::InstanceSeen& instance) {
   return JsonObject()
       .text("name", instance.name)
@@ -163,6 +180,10 @@ std::string state_text(const Status& status) {
     text += fmt::format("table      {}: {} and {} of indexes, {} rows, {} dead\n", table.name,
                         size_of(table.table_bytes), size_of(table.index_bytes), table.live_rows,
                         table.dead_rows);
+  }
+  for (const once::KeyPeriodState& period : seen.periods) {
+    text += fmt::format("period     {}: {}, {}, {} keys\n", period.table, period.state,
+                        size_of(period.bytes), period.keys);
   }
   text += fmt::format("snapshot   the oldest is {} old\n", time_of(seen.oldest_snapshot));
   text += fmt::format("sessions   {} of {}\n", seen.sessions, seen.sessions_max);
@@ -257,6 +278,7 @@ std::string status_json(const Status& status) {
     json.member("oldest_expired_s", counted(seen.oldest_expired.count()));
     json.member("cleaner_at_work", status.cleaner_at_work ? "true" : "false");
     json.member("tables", json_array(seen.tables, table_json));
+    json.member("periods", json_array(seen.periods, period_json));
     json.number("oldest_snapshot_s", seen.oldest_snapshot.count());
     json.number("sessions", seen.sessions).number("sessions_max", seen.sessions_max);
     json.member("violations", status.violations ? std::to_string(*status.violations) : "null");

@@ -59,7 +59,7 @@ struct Transaction::Work {
   pqxx::result begin_with(const Statement& statement, const Params& params) {
     session.prepare(statement);
     begun = true;
-    return work.exec(std::string(begin_command) + "; " + session.call(statement, params));
+    return work.exec(begin_command + "; " + session.call(statement, params));
   }
 
   pqxx::result execute(const Statement& statement, const Params& params) {
@@ -79,14 +79,14 @@ struct Transaction::Work {
 
   Connection::Session& session;
   pqxx::nontransaction work;
-  std::string_view begin_command;
+  std::string begin_command;
   std::vector<std::pair<Statement, Params>> deferred;
   bool begun = false;
   bool failed = false;
   bool ended = false;
 };
 
-Transaction::Transaction(Connection& connection, Access access, Begin begin_when)
+Transaction::Transaction(Connection& connection, Access access, Begin begin_when, Opening opening)
     : connection_(connection) {
   Connection::Session& session = *connection_.session_;
   if (!connection_.usable()) {
@@ -94,6 +94,7 @@ Transaction::Transaction(Connection& connection, Access access, Begin begin_when
   }
   work_ = std::make_unique<Work>(session);
   work_->begin_command = session.begin(access);
+  if (opening != nullptr) work_->begin_command.append("; ").append(opening->text);
   if (begin_when == Begin::at_once) begin();
 }
 
@@ -103,7 +104,9 @@ void Transaction::begin() {
   try {
     work_->work.exec(work_->begin_command);
   } catch (const std::exception&) {
-    session.unusable = true;
+    work_->failed = true;
+    // What it opens with may fail as any statement may, and is rolled back.
+    if (session.transaction_status() != PQTRANS_INERROR) session.unusable = true;
     refuse_statement_pooler(PQerrorMessage(session.raw));
     throw_statement_failure("BEGIN", session.connected());
   }

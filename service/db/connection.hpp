@@ -82,11 +82,15 @@ enum class Access { read_write, read_only, snapshot };
 // with_first_statement saves a round trip; a connection that is dead is found out by it then.
 enum class Begin { at_once, with_first_statement };
 
+// What a transaction does before anything else, in the same message as BEGIN: a statement without
+// parameters, whose rows nobody sees.
+using Opening = const Statement*;
+
 // Without commit() it is rolled back at destruction. READ COMMITTED, unless it is a snapshot.
 class Transaction {
  public:
   explicit Transaction(Connection& connection, Access access = Access::read_write,
-                       Begin begin = Begin::at_once);
+                       Begin begin = Begin::at_once, Opening opening = nullptr);
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;

@@ -111,6 +111,12 @@ std::string checksum_of(std::string_view migration_text) {
   return runtime::to_hex(runtime::sha256(without_line_end_differences(migration_text)));
 }
 
+bool take_migration_turn(Transaction& transaction, std::chrono::milliseconds lock_timeout) {
+  transaction.run(sql::db::limit_migration_waits,
+                  Params().add(std::to_string(lock_timeout.count()) + "ms"));
+  return transaction.run(sql::db::try_migration_lock).flag(0, 0);
+}
+
 Migrator::Migrator(Connection& connection, std::span<const Migration> known, Settings settings)
     : connection_(connection), known_(known), settings_(settings) {}
 
@@ -167,9 +173,7 @@ void Migrator::apply(Transaction& transaction, const Migration& migration) {
 
 Migrator::Step Migrator::try_next(const Migration*& next) {
   Transaction transaction(connection_);
-  transaction.run(sql::db::limit_migration_waits,
-                  Params().add(std::to_string(settings_.lock_timeout.count()) + "ms"));
-  if (!transaction.run(sql::db::try_migration_lock).flag(0, 0)) return Step::locked_out;
+  if (!take_migration_turn(transaction, settings_.lock_timeout)) return Step::locked_out;
   if (!transaction.run(sql::db::find_bookkeeping).flag(0, 0)) {
     transaction.run(sql::db::create_bookkeeping);
     transaction.run(sql::db::describe_bookkeeping);

@@ -66,6 +66,10 @@ struct MigrationStatus {
 // SHA-256 in hex over the text without BOM and with LF line ends only.
 std::string checksum_of(std::string_view migration_text);
 
+// Limits how long this transaction waits for a lock, lets it run as long as it takes, and takes the
+// lock under which the schema is changed, until its end. False when somebody else has it.
+bool take_migration_turn(Transaction& transaction, std::chrono::milliseconds lock_timeout);
+
 class Migrator {
  public:
   struct Settings {

@@ -128,7 +128,10 @@ Indices Batch::insert(const Indices& wanted) {
   params.add(static_cast<std::int64_t>(settings_.retention.count()));
   answers.bind(params);
   params.add(now_us_);
-  const db::Rows rows = transaction_.run(sql::once::claim_keys, params);
+  const db::Rows rows =
+      transaction_.run(settings_.layout == KeyLayout::periods ? sql::once::claim_keys_in_period
+                                                              : sql::once::claim_keys,
+                       params);
   // Rows come back in the order in which they were inserted: a subsequence of the wanted keys.
   Indices lost;
   std::size_t row = 0;
@@ -295,7 +298,9 @@ BatchResult run_batch(db::Connection& connection, std::span<const PendingPtr> op
   using Clock = std::chrono::steady_clock;
   BatchResult result;
   const auto began = Clock::now();
-  db::Transaction transaction(connection, db::Access::read_write, db::Begin::with_first_statement);
+  db::Transaction transaction(
+      connection, db::Access::read_write, db::Begin::with_first_statement,
+      settings.layout == KeyLayout::periods ? &sql::once::enter_key_period : nullptr);
   Batch batch(transaction, operations, settings);
   history.claimed = false;
   batch.claim();

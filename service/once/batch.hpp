@@ -47,10 +47,15 @@ struct BatchResult {
 // known keys the least, because nothing is written.
 enum class FirstLook { claim, read };
 
+// one_table: the primary key of the one table is the arbiter of all claims. periods: that of the
+// current period's partition, after the claims of earlier ones (migrations/0004_key_periods.sql).
+enum class KeyLayout { one_table, periods };
+
 struct BatchSettings {
   std::chrono::seconds retention;
   DatabaseClock& clock;
   FirstLook first_look = FirstLook::claim;
+  KeyLayout layout = KeyLayout::one_table;
 };
 
 // `on_claimed` hears which operations hold their claim before they are executed.

@@ -1,9 +1,11 @@
 #include "once/cleanup.hpp"
 
+#include <limits>
 #include <random>
 #include <stdexcept>
 #include <utility>
 
+#include "once/key_periods.hpp"
 #include "runtime/pause.hpp"
 #include "sql/statements.hpp"
 
@@ -55,13 +57,25 @@ bool is_open(const CleanupWindow& window, db::Connection& connection) {
   return open;
 }
 
-CleanupRun run_cleanup(db::Connection& connection, const CleanupSettings& settings,
-                       std::stop_token stop) {
-  const auto began = steady_clock::now();
+namespace {
+
+CleanupRun drop_periods(db::Connection& connection, const CleanupSettings& settings,
+                        const std::stop_token& stop) {
+  const auto kept = keep_key_periods(
+      connection, settings.batches_max.value_or(std::numeric_limits<std::int64_t>::max()), stop);
+  CleanupRun run;
+  run.deleted = kept.deleted;
+  run.batches = kept.dropped;
+  run.timeouts = kept.timeouts;
+  run.had_turn = kept.had_turn;
+  return run;
+}
+
+CleanupRun delete_rows(db::Connection& connection, const CleanupSettings& settings,
+                       const std::stop_token& stop) {
   CleanupRun run;
   CleanupPace pace(settings.pace);
-  while (!settings.dry_run && !stop.stop_requested() &&
-         (!settings.batches_max || run.batches < *settings.batches_max)) {
+  while (!stop.stop_requested() && (!settings.batches_max || run.batches < *settings.batches_max)) {
     const auto batch_began = steady_clock::now();
     const std::int64_t wanted = pace.batch_size();
     std::optional<std::int64_t> removed;
@@ -81,6 +95,19 @@ CleanupRun run_cleanup(db::Connection& connection, const CleanupSettings& settin
     if (*removed < wanted) break;
     const auto payments = settings.payments_p99 ? settings.payments_p99() : std::nullopt;
     runtime::pause(pace.after_batch(*removed, since(batch_began), payments), stop);
+  }
+  return run;
+}
+
+}  // namespace
+
+CleanupRun run_cleanup(db::Connection& connection, const CleanupSettings& settings,
+                       std::stop_token stop) {
+  const auto began = steady_clock::now();
+  CleanupRun run;
+  if (!settings.dry_run) {
+    run = uses_key_periods(connection) ? drop_periods(connection, settings, stop)
+                                       : delete_rows(connection, settings, stop);
   }
   run.duration = since(began);
   return run;
@@ -125,6 +152,7 @@ void CleanupThread::work(std::stop_token stop) {
 
 std::int64_t CleanupThread::batches_due(db::Connection& connection) {
   if (!settings_.window || is_open(*settings_.window, connection)) return batches_at_once;
+  if (uses_key_periods(connection)) return batches_at_once;  // dropping is no heavy work
   const std::int64_t rows_at_once = settings_.run.pace.batch_size * batches_at_once;
   db::Transaction transaction(connection, db::Access::read_only);
   const std::int64_t expired =

@@ -1,4 +1,5 @@
-// Cleanup: removes keys that are past their expiry, in bounded batches.
+// Cleanup: removes keys that are past their expiry, in bounded batches; where keys are kept in
+// periods (key_periods.hpp), a batch is a partition without a live key, and is dropped.
 //
 // Correctness does not need it: a key past its expiry counts as absent whether cleanup has come by
 // or not. Each batch is a transaction of its own; at most one cleaner is effective at a time,
@@ -49,8 +50,9 @@ struct CleanupRun {
   std::int64_t deleted = 0;
   std::int64_t batches = 0;
   std::chrono::milliseconds duration{0};
-  std::int64_t timeouts = 0;  // of batches that were tried again with fewer rows
-  bool had_turn = true;       // false: somebody else is cleaning
+  // Of batches that were tried again with fewer rows, or of partitions that somebody else held.
+  std::int64_t timeouts = 0;
+  bool had_turn = true;  // false: somebody else is cleaning
 };
 
 // What is expired and still there, to the last key: it reads all of them (observation.hpp counts up

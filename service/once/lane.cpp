@@ -23,6 +23,11 @@ constexpr milliseconds reconnect_patience{3'000};
 constexpr milliseconds ping_interval{1'000};  // of an idle lane
 constexpr milliseconds pause_max{500};
 
+// "No partition of relation found for row": a violated constraint would have a name.
+bool is_other_layout(const db::StatementError& error) {
+  return error.sqlstate() == "23514" && error.constraint().empty();
+}
+
 }  // namespace
 
 // How far one batch has come in its attempts.
@@ -127,6 +132,7 @@ bool Lane::ping() {
     db::Transaction transaction(*connection_);
     const db::Rows rows = transaction.run(sql::once::ping);
     clock_.saw(rows.number(0, 1), std::chrono::steady_clock::now());
+    layout_ = rows.flag(0, 2) ? KeyLayout::periods : KeyLayout::one_table;
     transaction.commit();
     return rows.flag(0, 0);
   } catch (const std::runtime_error&) {
@@ -163,7 +169,7 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
   std::optional<BatchResult> result;
   try {
     result =
-        run_batch(*connection_, batch, {shared_.settings.retention, clock_, first_look_},
+        run_batch(*connection_, batch, {shared_.settings.retention, clock_, first_look_, layout_},
                   attempt.history, [this](auto claimed) { shared_.in_flight.claimed(claimed); });
   } catch (const db::InDoubtError&) {
     shared_.in_flight.released(batch);
@@ -171,6 +177,14 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
   } catch (const db::TransientError& error) {
     shared_.in_flight.released(batch);
     return after_transient(batch, error, attempt) == Next::leave;
+  } catch (const db::StatementError& error) {
+    shared_.in_flight.released(batch);
+    if (is_other_layout(error) && attempt.count + 1 < attempts_max) {
+      disconnect();
+      return false;
+    }
+    after_fault(batch, error, attempt, stop);
+    return true;
   } catch (const std::exception& error) {
     shared_.in_flight.released(batch);
     after_fault(batch, error, attempt, stop);

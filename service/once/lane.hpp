@@ -7,6 +7,8 @@
 //                               slow everybody else down
 //   lock time-out after that    the whole batch again, bounded: the executor does without what it
 //                               waited for
+//   no partition for a claim    somebody has changed the layout of the keys: a new connection,
+//                               which looks at it, and again
 //   any other database error,   the operations one by one, so that only the guilty one fails
 //   or a bug
 //   connection lost before      a new connection, and again
@@ -120,6 +122,7 @@ class Lane {
   bool has_turn_ = false;  // the queue waits for us
   DatabaseClock clock_;    // seen by each new session before its first batch
   FirstLook first_look_ = FirstLook::claim;
+  KeyLayout layout_ = KeyLayout::one_table;  // likewise
   std::minstd_rand random_;
 };
 

@@ -40,6 +40,12 @@ void observe_server(db::Transaction& transaction, Observation& seen) {
     seen.tables.push_back({std::string(tables.text(row, 0)), tables.number(row, 1),
                            tables.number(row, 2), tables.number(row, 3), tables.number(row, 4)});
   }
+  const db::Rows periods = transaction.run(sql::once::list_key_periods);
+  for (std::size_t row = 0; row < periods.size(); ++row) {
+    seen.periods.push_back({std::string(periods.text(row, 0)), std::string(periods.text(row, 1)),
+                            periods.number(row, 2), periods.number(row, 3),
+                            std::chrono::seconds(periods.number(row, 4))});
+  }
   const db::Rows sessions = transaction.run(sql::once::observe_sessions);
   seen.oldest_snapshot = std::chrono::seconds(sessions.number(0, 0));
   seen.oldest_snapshot_transactions = sessions.number(0, 1);
@@ -49,8 +55,10 @@ void observe_server(db::Transaction& transaction, Observation& seen) {
 
 void observe_keys(db::Transaction& transaction, Observation& seen) {
   limit_observation(transaction);
+  const bool in_periods = transaction.run(sql::once::uses_key_periods).flag(0, 0);
   const db::Rows keys =
-      transaction.run(sql::once::observe_keys, db::Params().add(expired_keys_counted_max));
+      transaction.run(in_periods ? sql::once::observe_keys_in_periods : sql::once::observe_keys,
+                      db::Params().add(expired_keys_counted_max));
   seen.expired_keys = keys.number(0, 0);
   seen.oldest_expired = std::chrono::seconds(keys.number(0, 1));
 }

@@ -37,10 +37,20 @@ struct TableState {
   std::int64_t dead_rows = 0;
 };
 
+// A partition of the keys, where they are kept in periods (key_periods.hpp).
+struct KeyPeriodState {
+  std::string table;
+  std::string state;  // past, current, next
+  std::int64_t bytes = 0;
+  std::int64_t keys = 0;            // as the server's statistics have it
+  std::chrono::seconds overdue{0};  // of the current one: since when the next should have begun
+};
+
 struct Observation {
   std::int64_t expired_keys = 0;  // at most expired_keys_counted_max
   std::chrono::seconds oldest_expired{0};
   std::vector<TableState> tables;
+  std::vector<KeyPeriodState> periods;  // the oldest first; none = one table
   // Of the oldest transaction that keeps dead rows from being removed.
   std::chrono::seconds oldest_snapshot{0};
   std::int64_t oldest_snapshot_transactions = 0;

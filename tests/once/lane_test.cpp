@@ -58,12 +58,14 @@ TEST_CASE("a lane never reads a whole table, even with plans from when the table
   fixture.engine.reset();  // a session that ends reports what it has counted
   const auto scans = [&fixture] {
     return fixture.database.sql().text(
-        "SELECT string_agg(relname || ' ' || seq_scan, ', ' ORDER BY relname) "
-        "FROM pg_stat_user_tables WHERE relname IN ('accounts', 'idempotency_keys') "
-        "AND idx_scan > 0");
+        "SELECT string_agg(DISTINCT name || ' ' || seq_scan, ', ') FROM ("
+        " SELECT CASE relname WHEN 'accounts' THEN 'accounts' ELSE 'keys' END AS name, seq_scan"
+        " FROM pg_stat_user_tables"
+        " WHERE (relname = 'accounts' OR relname LIKE 'idempotency\\_keys%') AND idx_scan > 0"
+        ") AS used");
   };
   CHECK(support::eventually([&] { return !scans().empty(); }));
-  CHECK(scans() == "accounts 0, idempotency_keys 0");
+  CHECK(scans() == "accounts 0, keys 0");
 }
 
 TEST_CASE("a key that another session holds does not slow the others down") {

@@ -176,3 +176,52 @@ TEST_CASE("the runtime role is told by name which privilege a migration would ne
   CHECK(refused.exit_code == 1);
   CHECK(refused.err.find("HINT: grant the missing privilege") != std::string::npos);
 }
+
+TEST_CASE("the owner puts the keys into periods while the runtime role serves, and it keeps them") {
+  const Instance instance(guarded().url(runtime), {"--cleanup=off"});
+  Caller caller(instance, guarded().tenant);
+  const Payment payment{1, "EUR", caller.open_funded_account(100), caller.open_account()};
+  const std::string before = fresh_key();
+  const Answer paid = caller.pay(before, payment);
+  expect_succeeded(paid);
+
+  CHECK(guarded().run_as(runtime, {"migrate", "partition-keys"}).exit_code == 1);
+  const Finished done =
+      guarded().run_as("oncepay_owner", {"migrate", "partition-keys", "--key-period=3600"});
+  CHECK(done.out == "idempotency keys are kept in periods of 3600 seconds from now on\n");
+  CHECK(guarded().run_as("oncepay_owner", {"migrate", "partition-keys"}).out ==
+        "idempotency keys were kept in periods before; nothing was changed\n");
+  expect_replay_of(paid, caller.replay(before, payment));
+  expect_succeeded(caller.pay(fresh_key(), payment));
+
+  // A period's end, and of the keys in it, as the runtime role sees to it.
+  Sql owner(guarded().url("oncepay_owner"));
+  owner.run(
+      "UPDATE idempotency_keys SET created_at = created_at - interval '2 days',"
+      " expires_at = expires_at - interval '2 days'");
+  CHECK(guarded().run_as(runtime, {"cleanup"}).exit_code == 0);
+  CHECK(owner.text("SELECT string_agg(state, ' ' ORDER BY starts_at)"
+                   " FROM idempotency_key_periods") == "current next");
+  Sql sql(guarded().url(runtime));
+  CHECK(sql.holds("SELECT advance_key_period('infinity')"));
+  const Finished cleaned = guarded().run_as(runtime, {"cleanup"});
+  INFO(cleaned.all());
+  CHECK(cleaned.out.find(R"({"deleted":1,"batches":1,"remaining":0,)") == 0);
+  const std::string status = guarded().run_as(runtime, {"status"}).out;
+  CHECK(status.find(": current, ") != std::string::npos);
+  CHECK(status.find(": next, ") != std::string::npos);
+  expect_paid_once(caller, fresh_key(), payment.of(60));
+
+  for (const char* forbidden :
+       {"SELECT partition_idempotency_keys('1 hour')", "DELETE FROM idempotency_key_periods",
+        "UPDATE idempotency_key_periods SET table_name = 'payments'",
+        "DROP TABLE idempotency_keys"}) {
+    INFO(forbidden);
+    CHECK(sql.sqlstate_of(forbidden) == privilege_missing);
+  }
+  // Nor is the functions' owner led to other tables by one that hides theirs.
+  CHECK(
+      owner.holds("SELECT bool_and(proconfig::text LIKE '%search_path=public, pg_temp%')"
+                  " FROM pg_proc WHERE proname LIKE '%key_period'"));
+  CHECK(guarded().run_as(runtime, {"verify"}).exit_code == 0);
+}

@@ -90,4 +90,18 @@ TEST_CASE("G7 pg_cron removes what is expired and nothing else, every minute and
   sql.run("CALL oncepay_cleanup()");
   CHECK(scheduled.keys() == 15);
   other.run("COMMIT");
+
+  // Keys in periods: the partition goes with the last key that lived in it.
+  REQUIRE(scheduled.run_oncepay({"migrate", "partition-keys"}).exit_code == 0);
+  const auto periods = [&sql] {
+    return sql.text(
+        "SELECT string_agg(state, ' ' ORDER BY starts_at) FROM idempotency_key_periods");
+  };
+  sql.run("CALL oncepay_cleanup()");
+  CHECK(scheduled.keys() == 15);
+  CHECK(periods() == "past current next");
+  sql.run("UPDATE idempotency_keys SET expires_at = now() - interval '1 hour'");
+  sql.run("CALL oncepay_cleanup()");
+  CHECK(scheduled.keys() == 0);
+  CHECK(periods() == "current next");
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <stdexcept>
@@ -21,15 +22,26 @@ constexpr const char* template_unlock = "SELECT pg_advisory_unlock(7130561)";
 std::string template_name() {
   const std::filesystem::path binary = required_environment(environment::binary);
   const auto written = std::filesystem::last_write_time(binary).time_since_epoch().count();
-  return "oncepay_template_" +
+  return std::string(keys_in_periods() ? "oncepay_template_periods_" : "oncepay_template_") +
          std::to_string(static_cast<unsigned long long>(written) % 1000000007);
 }
 
-void migrate(const std::string& url) {
-  const Finished migrated = run(oncepay({"migrate", "up"}, {{"ONCEPAY_DATABASE_URL", url}}));
+void migrate_by(const std::string& action, const std::string& url) {
+  const Finished migrated = run(oncepay({"migrate", action}, {{"ONCEPAY_DATABASE_URL", url}}));
   if (migrated.exit_code != 0) {
-    throw std::runtime_error("oncepay migrate up failed:\n" + migrated.all());
+    throw std::runtime_error("oncepay migrate " + action + " failed:\n" + migrated.all());
   }
+}
+
+void migrate(const std::string& url) {
+  migrate_by("up", url);
+  if (!keys_in_periods()) return;
+  migrate_by("partition-keys", url);
+  // Rows that a test makes by hand need not know of periods.
+  Sql(url).run(
+      "CREATE FUNCTION test_current_period() RETURNS timestamptz LANGUAGE sql STABLE AS "
+      "$$SELECT starts_at FROM idempotency_key_periods WHERE state = 'current'$$; "
+      "ALTER TABLE idempotency_keys ALTER claimed_in SET DEFAULT test_current_period()");
 }
 
 // Migrates under a name of its own and renames at the end: a test process that dies halfway leaves
@@ -51,6 +63,11 @@ std::string run_prefix() {
 }
 
 }  // namespace
+
+bool keys_in_periods() {
+  const char* layout = std::getenv("TEST_KEY_LAYOUT");
+  return layout != nullptr && std::string(layout) == "periods";
+}
 
 std::string with_database(const std::string& url, const std::string& database) {
   const std::size_t scheme = url.find("://");

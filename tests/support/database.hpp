@@ -13,6 +13,9 @@
 
 namespace support {
 
+// Whether this run tests the layout of keys in periods: TEST_KEY_LAYOUT=periods.
+bool keys_in_periods();
+
 class Database {
  public:
   Database();                                      // migrated, from the run's template
