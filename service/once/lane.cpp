@@ -180,7 +180,7 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
   } catch (const db::StatementError& error) {
     shared_.in_flight.released(batch);
     if (is_other_layout(error) && attempt.count + 1 < attempts_max) {
-      disconnect();
+      if (!ping()) disconnect();  // the ping tells which layout it is
       return false;
     }
     after_fault(batch, error, attempt, stop);

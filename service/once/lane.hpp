@@ -7,8 +7,7 @@
 //                               slow everybody else down
 //   lock time-out after that    the whole batch again, bounded: the executor does without what it
 //                               waited for
-//   no partition for a claim    somebody has changed the layout of the keys: a new connection,
-//                               which looks at it, and again
+//   no partition for a claim    somebody changed the layout of the keys: a look at it, and again
 //   any other database error,   the operations one by one, so that only the guilty one fails
 //   or a bug
 //   connection lost before      a new connection, and again
