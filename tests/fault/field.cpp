@@ -14,12 +14,14 @@ constexpr int accounts_count = 6;
 constexpr std::int64_t funds = 20'000;
 
 std::string url_through(const Gate& gate, const support::Database& database) {
-  return "postgresql://postgres@127.0.0.1:" + std::to_string(gate.port()) + "/" + database.name() +
+  return "postgresql://" + std::string(support::runtime_role) +
+         "@127.0.0.1:" + std::to_string(gate.port()) + "/" + database.name() +
          "?sslmode=disable&gssencmode=disable";
 }
 
 std::string url_of_both(const Field& field) {
-  return "postgresql://postgres@127.0.0.1:" + std::to_string(port_of(field.cluster.url())) +
+  return "postgresql://" + std::string(support::runtime_role) +
+         "@127.0.0.1:" + std::to_string(port_of(field.cluster.url())) +
          ",127.0.0.1:" + std::to_string(port_of(field.standby->url())) + "/" +
          field.database.name() + "?target_session_attrs=read-write";
 }

@@ -2,8 +2,6 @@
 // extension for its own server alone: scripts/test-postgres-versions leaves it out.
 #include <doctest/doctest.h>
 
-#include <filesystem>
-
 #include "support/cluster.hpp"
 #include "support/names.hpp"
 #include "support/shop.hpp"
@@ -17,16 +15,8 @@ class Scheduled {
  public:
   Scheduled() : cluster({"shared_preload_libraries=pg_cron", "cron.host=127.0.0.1"}) {
     REQUIRE(run_oncepay({"migrate", "up"}).exit_code == 0);
-    const std::string cleanup_sql =
-        std::filesystem::path(required_environment(environment::scripts)).parent_path() /
-        "deploy/pg_cron/cleanup.sql";
-    for (int i = 0; i < 2; ++i) {  // again: changes nothing
-      const Finished done = run({{"/usr/bin/psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d",
-                                  cluster.url(), "-f", cleanup_sql},
-                                 {}});
-      INFO(done.all());
-      REQUIRE(done.exit_code == 0);
-    }
+    run_deploy_file(cluster.url(), "pg_cron/cleanup.sql");
+    run_deploy_file(cluster.url(), "pg_cron/cleanup.sql");  // changes nothing
   }
 
   Finished run_oncepay(std::vector<std::string> arguments) const {

@@ -109,7 +109,7 @@ TEST_CASE("G6 a session of the server that dies inside COMMIT pays once, and the
   Sql& sql = shop().database.sql();
   sql.run(
       "CREATE SEQUENCE deaths;"
-      "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+      "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN"
       " IF nextval('deaths') <= 1 THEN PERFORM pg_terminate_backend(pg_backend_pid());"
       " PERFORM pg_sleep(5); END IF; RETURN NULL; END $$;"
       "CREATE CONSTRAINT TRIGGER die AFTER INSERT ON payments DEFERRABLE INITIALLY DEFERRED"
@@ -141,11 +141,12 @@ TEST_CASE("a pooler that dies and comes back is reconnected to, and keys replay"
 
 TEST_CASE("migrations, cleanup, status and verification work through a pooler") {
   const Database empty = Database::empty();
-  const Pooler pooler(empty, "transaction", {drop_options});
+  const Pooler pooler(empty, "transaction", {drop_options}, "postgres");
   const Environment through{{"ONCEPAY_DATABASE_URL", pooler.url()}};
   const std::vector<std::vector<std::string>> commands{{"migrate", "up"},
                                                        {"migrate", "verify"},
                                                        {"tenant", "create", "pooled"},
+                                                       {"migrate", "partition-keys"},
                                                        {"cleanup"},
                                                        {"status"},
                                                        {"verify"}};

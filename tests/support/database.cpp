@@ -35,12 +35,17 @@ void migrate_by(const std::string& action, const std::string& url) {
 
 void migrate(const std::string& url) {
   migrate_by("up", url);
+  run_deploy_file(url, "postgresql/roles.sql");
+  run_deploy_file(url, "postgresql/grants.sql");
   if (!keys_in_periods()) return;
   migrate_by("partition-keys", url);
-  // Rows that a test makes by hand need not know of periods.
+  // Rows that a test makes by hand need not know of periods; the service's claims must.
   Sql(url).run(
       "CREATE FUNCTION test_current_period() RETURNS timestamptz LANGUAGE sql STABLE AS "
-      "$$SELECT starts_at FROM idempotency_key_periods WHERE state = 'current'$$; "
+      "$$SELECT starts_at FROM idempotency_key_periods WHERE state = 'current'"
+      "  AND current_setting('application_name') = '" +
+      std::string(test_session) +
+      "'$$; "
       "ALTER TABLE idempotency_keys ALTER claimed_in SET DEFAULT test_current_period()");
 }
 
@@ -67,6 +72,19 @@ std::string run_prefix() {
 bool keys_in_periods() {
   const char* layout = std::getenv("TEST_KEY_LAYOUT");
   return layout != nullptr && std::string(layout) == "periods";
+}
+
+std::string as_role(std::string url, const std::string& role) {
+  const auto begin = url.find("://") + 3;
+  return url.replace(begin, url.find('@') - begin, role);
+}
+
+void run_deploy_file(const std::string& url, const std::string& file) {
+  const auto scripts = std::filesystem::path(required_environment(environment::scripts));
+  const Finished done = run({{"/usr/bin/psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", url, "-f",
+                              scripts.parent_path() / "deploy" / file},
+                             {}});
+  if (done.exit_code != 0) throw std::runtime_error("deploy/" + file + " failed:\n" + done.all());
 }
 
 std::string with_database(const std::string& url, const std::string& database) {

@@ -16,6 +16,15 @@ namespace support {
 // Whether this run tests the layout of keys in periods: TEST_KEY_LAYOUT=periods.
 bool keys_in_periods();
 
+inline constexpr const char* owner_role = "oncepay_owner";
+inline constexpr const char* runtime_role = "oncepay_runtime";
+
+// The same database, by another role.
+std::string as_role(std::string url, const std::string& role);
+
+// Runs a file below deploy/ with psql. Throws with what it said when it fails.
+void run_deploy_file(const std::string& url, const std::string& file);
+
 class Database {
  public:
   Database();                                      // migrated, from the run's template
@@ -30,6 +39,8 @@ class Database {
   ~Database();
 
   const std::string& url() const { return url_; }
+  // As the service connects to a migrated one: the runtime role of deploy/postgresql.
+  std::string service_url() const { return as_role(url_, runtime_role); }
   const std::string& name() const { return name_; }
   Sql& sql();
   // After the server went away under the test's own session.

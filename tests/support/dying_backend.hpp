@@ -17,7 +17,7 @@ class DyingBackend {
     // A sequence counts, for its steps survive the rollback.
     database_.sql().run(
         "CREATE SEQUENCE deaths;"
-        "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN"
         " IF nextval('deaths') <= " +
         std::to_string(times) +
         " THEN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(5); END IF;"

@@ -27,7 +27,7 @@ std::uint16_t port_in(const std::string& log) {
 }  // namespace
 
 Instance::Instance(const Database& database, Flags flags, Environment environment)
-    : Instance(database.url(), std::move(flags), std::move(environment)) {}
+    : Instance(database.service_url(), std::move(flags), std::move(environment)) {}
 
 Instance::Instance(std::string database_url, Flags flags, Environment environment)
     : database_url_(std::move(database_url)),

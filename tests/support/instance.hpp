@@ -20,7 +20,8 @@ class Instance {
  public:
   using Flags = std::vector<std::string>;
 
-  // Returns when /readyz answers 200. Throws with the log when that does not happen.
+  // As the runtime role. Returns when /readyz answers 200. Throws with the log when that does not
+  // happen.
   explicit Instance(const Database& database, Flags flags = {}, Environment environment = {});
   // Reaches its database some other way, say through a `Wire`.
   Instance(std::string database_url, Flags flags, Environment environment = {});

@@ -43,16 +43,16 @@ std::filesystem::path program() {
 
 }  // namespace
 
-Pooler::Pooler(const Database& database, const std::string& mode, std::vector<std::string> settings)
+Pooler::Pooler(const Database& database, const std::string& mode, std::vector<std::string> settings,
+               const std::string& role)
     : port_(free_port()) {
   const Sql direct = database.connect();
   const auto file = scratch_file("pgbouncer.ini");
   ini_ = file.string();
   std::ofstream ini(file);
-  ini << "[databases]\n* = host=" << direct.host() << " port=" << direct.port()
-      << " user=" << direct.user();
-  if (!direct.password().empty()) ini << " password=" << direct.password();
-  ini << "\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " << port_
+  ini << "[databases]\n* = host=" << direct.host() << " port=" << direct.port() << " user=" << role
+      << "\n"
+      << "[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " << port_
       << "\nauth_type = any\nunix_socket_dir =\npool_mode = " << mode
       << "\ndefault_pool_size = 4\nmax_client_conn = 500\n";
   for (const std::string& line : settings) ini << line << "\n";

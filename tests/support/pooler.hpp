@@ -15,8 +15,10 @@ namespace support {
 
 class Pooler {
  public:
-  // `mode` is session, transaction or statement; `settings` are lines of pgbouncer.ini.
-  Pooler(const Database& database, const std::string& mode, std::vector<std::string> settings = {});
+  // `mode` is session, transaction or statement; `settings` are lines of pgbouncer.ini; `role` is
+  // who the server sees.
+  Pooler(const Database& database, const std::string& mode, std::vector<std::string> settings = {},
+         const std::string& role = runtime_role);
   Pooler(const Pooler&) = delete;
   Pooler& operator=(const Pooler&) = delete;
 

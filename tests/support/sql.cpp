@@ -98,7 +98,5 @@ std::string Sql::sqlstate_of(const std::string& statement, const Parameters& par
 
 std::string Sql::host() const { return PQhost(connection_.get()); }
 std::string Sql::port() const { return PQport(connection_.get()); }
-std::string Sql::user() const { return PQuser(connection_.get()); }
-std::string Sql::password() const { return PQpass(connection_.get()); }
 
 }  // namespace support

@@ -39,8 +39,6 @@ class Sql {
   // What the wire needs to know to stand in for the server.
   std::string host() const;
   std::string port() const;
-  std::string user() const;
-  std::string password() const;
 
  private:
   struct Close {

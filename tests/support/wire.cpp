@@ -58,10 +58,8 @@ Wire::~Wire() {
 }
 
 std::string Wire::url() const {
-  const std::string password = watcher_.password();
-  return "postgresql://" + watcher_.user() + (password.empty() ? "" : ":" + password) +
-         "@127.0.0.1:" + std::to_string(port_) + "/" + database_name_ +
-         "?sslmode=disable&gssencmode=disable";
+  return "postgresql://" + std::string(runtime_role) + "@127.0.0.1:" + std::to_string(port_) + "/" +
+         database_name_ + "?sslmode=disable&gssencmode=disable";
 }
 
 void Wire::at_next_commit(Loss loss, Then then) {
