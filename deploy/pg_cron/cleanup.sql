@@ -16,20 +16,25 @@ CREATE OR REPLACE PROCEDURE oncepay_cleanup(batch_size bigint DEFAULT 1000, paus
 LANGUAGE plpgsql AS $$
 DECLARE
     removed bigint;
+    more    boolean;
 BEGIN
     -- Keys in periods: partitions are made and dropped (migrations/0004_key_periods.sql).
     IF EXISTS (SELECT FROM idempotency_key_periods) THEN
         LOOP
             EXIT WHEN NOT pg_try_advisory_xact_lock(1869505381, 2);
-            PERFORM prepare_key_period();
-            EXIT WHEN NOT advance_key_period();
+            -- Whoever holds a lock for long keeps one step from being done, until the next run.
+            more := false;
+            BEGIN
+                PERFORM prepare_key_period();
+                more := advance_key_period();
+            EXCEPTION WHEN lock_not_available THEN NULL;
+            END;
+            BEGIN
+                more := drop_key_period() IS NOT NULL OR more;
+            EXCEPTION WHEN lock_not_available THEN NULL;
+            END;
             COMMIT;
-        END LOOP;
-        COMMIT;
-        LOOP
-            EXIT WHEN NOT pg_try_advisory_xact_lock(1869505381, 2);
-            EXIT WHEN drop_key_period() IS NULL;
-            COMMIT;
+            EXIT WHEN NOT more;
         END LOOP;
         RETURN;
     END IF;

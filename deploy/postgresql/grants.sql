@@ -17,7 +17,7 @@ GRANT SELECT, INSERT ON accounts, payments, transfers TO oncepay_runtime;
 GRANT UPDATE (balance) ON accounts TO oncepay_runtime;
 GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency_keys TO oncepay_runtime;
 GRANT SELECT ON idempotency_key_periods TO oncepay_runtime;
-GRANT EXECUTE ON FUNCTION prepare_key_period(timestamptz), advance_key_period(timestamptz),
-    drop_key_period() TO oncepay_runtime;
+GRANT EXECUTE ON FUNCTION prepare_key_period(), advance_key_period(), drop_key_period()
+    TO oncepay_runtime;
 
 COMMIT;

@@ -18,6 +18,7 @@
 #include "http/routes.hpp"
 #include "once/cleanup.hpp"
 #include "once/engine.hpp"
+#include "once/key_periods.hpp"
 #include "once/observation.hpp"
 #include "payments/executors.hpp"
 #include "runtime/descriptors.hpp"
@@ -201,6 +202,8 @@ int run_serve(const Config& config) {
     db::Connection connection(connection_settings(config, "schema"));
     check_schema(connection);
     check_cleanup_zone(config, connection);
+    // Also shows at once that the role was granted less than this release needs.
+    if (once::uses_key_periods(connection)) log.info("keys are kept in periods");
     if (connection.pooled()) {
       log.info("a pooler is in between: settings come with each transaction, nothing is prepared");
     }

@@ -111,9 +111,13 @@ std::string checksum_of(std::string_view migration_text) {
   return runtime::to_hex(runtime::sha256(without_line_end_differences(migration_text)));
 }
 
-bool take_migration_turn(Transaction& transaction, std::chrono::milliseconds lock_timeout) {
+void limit_waits(Transaction& transaction, std::chrono::milliseconds lock_timeout) {
   transaction.run(sql::db::limit_migration_waits,
                   Params().add(std::to_string(lock_timeout.count()) + "ms"));
+}
+
+bool take_migration_turn(Transaction& transaction, std::chrono::milliseconds lock_timeout) {
+  limit_waits(transaction, lock_timeout);
   return transaction.run(sql::db::try_migration_lock).flag(0, 0);
 }
 

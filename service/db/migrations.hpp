@@ -66,8 +66,11 @@ struct MigrationStatus {
 // SHA-256 in hex over the text without BOM and with LF line ends only.
 std::string checksum_of(std::string_view migration_text);
 
-// Limits how long this transaction waits for a lock, lets it run as long as it takes, and takes the
-// lock under which the schema is changed, until its end. False when somebody else has it.
+// For this transaction: how long it waits for a lock, and that it may then run as long as it takes.
+void limit_waits(Transaction& transaction, std::chrono::milliseconds lock_timeout);
+
+// The same, and takes the lock under which the schema is changed, until the transaction's end.
+// False when somebody else has it.
 bool take_migration_turn(Transaction& transaction, std::chrono::milliseconds lock_timeout);
 
 class Migrator {

@@ -42,7 +42,13 @@ milliseconds since(steady_clock::time_point begin) {
 
 std::int64_t count_expired_keys(db::Connection& connection) {
   db::Transaction transaction(connection, db::Access::read_only);
-  const std::int64_t count = transaction.run(sql::once::count_expired_keys).number(0, 0);
+  const std::int64_t count =
+      transaction.run(sql::once::uses_key_periods).flag(0, 0)
+          ? transaction
+                .run(sql::once::observe_keys_in_periods,
+                     db::Params().add(std::numeric_limits<std::int64_t>::max()))
+                .number(0, 0)
+          : transaction.run(sql::once::count_expired_keys).number(0, 0);
   transaction.commit();
   return count;
 }

@@ -55,8 +55,8 @@ struct CleanupRun {
   bool had_turn = true;  // false: somebody else is cleaning
 };
 
-// What is expired and still there, to the last key: it reads all of them (observation.hpp counts up
-// to a limit).
+// What cleanup would remove now, to the last key: it reads all of them (observation.hpp counts up
+// to a limit). In periods: the keys of partitions that could be dropped.
 std::int64_t count_expired_keys(db::Connection& connection);
 
 CleanupRun run_cleanup(db::Connection& connection, const CleanupSettings& settings,

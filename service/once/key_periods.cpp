@@ -11,9 +11,13 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr int attempts_max = 10;  // of a step that did not get its locks
-constexpr milliseconds retry_pause{100};
-constexpr milliseconds conversion_lock_timeout{500};  // payments wait as long behind it
+constexpr milliseconds retry_pause{500};
+constexpr int conversion_attempts_max = 10;
+// Nothing that is kept is urgent, and payments wait behind each attempt: next time, then.
+constexpr int keeping_attempts_max = 2;
+// For vacuum, which stands back only after deadlock_timeout; payments do not wait behind that.
+constexpr milliseconds vacuum_lock_timeout{3'000};
+constexpr milliseconds conversion_lock_timeout{200};  // payments wait as long behind it
 
 bool is_lock_timeout(const db::TransientError& error) {
   return error.reason() == db::TransientReason::lock_timeout;
@@ -28,10 +32,12 @@ bool uses_key_periods(db::Transaction& transaction) {
 bool try_convert_step(db::Connection& connection, const db::Statement& statement,
                       const db::Params& params) {
   db::Transaction transaction(connection);
-  if (!db::take_migration_turn(transaction, conversion_lock_timeout)) {
+  if (!db::take_migration_turn(transaction, vacuum_lock_timeout)) {
     throw db::TransientError(db::TransientReason::lock_timeout, "a migrator is at work");
   }
   if (uses_key_periods(transaction)) return false;
+  transaction.run(sql::once::keep_vacuum_out);
+  db::limit_waits(transaction, conversion_lock_timeout);
   transaction.run(statement, params);
   transaction.commit();
   return true;
@@ -44,9 +50,9 @@ bool convert_step(db::Connection& connection, const db::Statement& statement,
     try {
       return try_convert_step(connection, statement, params);
     } catch (const db::TransientError& error) {
-      if (!is_lock_timeout(error) || attempt >= attempts_max) throw;
+      if (!is_lock_timeout(error) || attempt >= conversion_attempts_max) throw;
     }
-    runtime::pause(retry_pause * attempt, std::stop_token{});
+    runtime::pause(retry_pause, std::stop_token{});
   }
 }
 
@@ -64,7 +70,7 @@ class Keeper {
       } catch (const db::TransientError& error) {
         if (!is_lock_timeout(error) || !connection_.usable()) throw;
       }
-      if (attempt >= attempts_max) {
+      if (attempt >= keeping_attempts_max) {
         ++kept.timeouts;  // a dump, or a transaction left open; there is another time
         break;
       }
@@ -105,7 +111,24 @@ bool uses_key_periods(db::Connection& connection) {
   return uses;
 }
 
+namespace {
+
+void refuse_too_many(db::Connection& connection, std::chrono::seconds period) {
+  db::Transaction transaction(connection, db::Access::read_only);
+  const std::int64_t life = transaction.run(sql::once::find_longest_life).number(0, 0);
+  transaction.commit();
+  if (life / period.count() <= key_partitions_max) return;
+  throw db::SchemaError(
+      "keys live for " + std::to_string(life) + " seconds: in periods of " +
+          std::to_string(period.count()) + " there would be too many partitions",
+      "take periods of at least " + std::to_string(life / key_partitions_max + 1) + " seconds");
+}
+
+}  // namespace
+
 bool partition_keys(db::Connection& connection, std::chrono::seconds period) {
+  if (uses_key_periods(connection)) return false;
+  refuse_too_many(connection, period);
   return convert_step(connection, sql::once::add_period_column) &&
          convert_step(connection, sql::once::forget_claimed_before) &&
          convert_step(connection, sql::once::promise_claimed_before) &&

@@ -23,10 +23,14 @@ inline constexpr std::chrono::seconds key_period_max{31LL * 86'400};
 
 bool uses_key_periods(db::Connection& connection);
 
-// Makes periods of the one table while payments go on; its owner's rights are needed. All rows are
-// read once, and for a moment everybody waits. May be ended at any point and run again. Returns
-// false if it had been done before. TransientError(lock_timeout) when locks were not to be had in
-// several attempts.
+// Each claim looks into every partition, and locks it.
+inline constexpr std::int64_t key_partitions_max = 40;
+
+// Makes periods of the one table while payments go on; its owner's rights are needed, and instances
+// that know of periods. All rows are read once, and for a moment everybody waits. May be ended at
+// any point and run again. Returns false if it had been done before. SchemaError when there would
+// be more partitions than key_partitions_max with keys that live as long as the last ones do;
+// TransientError(lock_timeout) when locks were not to be had in several attempts.
 bool partition_keys(db::Connection& connection, std::chrono::seconds period);
 
 struct KeyPeriodsKept {

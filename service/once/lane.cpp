@@ -18,14 +18,16 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr int attempts_max = 6;  // of a batch that met a serialization failure
+constexpr int looks_max = 3;     // of a batch whose claim did not fit the layout
 // How long a batch waits for the database to come back.
 constexpr milliseconds reconnect_patience{3'000};
 constexpr milliseconds ping_interval{1'000};  // of an idle lane
 constexpr milliseconds pause_max{500};
 
-// "No partition of relation found for row": a violated constraint would have a name.
+// "No partition of relation found for row" (a violated constraint would have a name), or no such
+// column: the claim was written for the other layout.
 bool is_other_layout(const db::StatementError& error) {
-  return error.sqlstate() == "23514" && error.constraint().empty();
+  return (error.sqlstate() == "23514" && error.constraint().empty()) || error.sqlstate() == "42703";
 }
 
 }  // namespace
@@ -33,6 +35,7 @@ bool is_other_layout(const db::StatementError& error) {
 // How far one batch has come in its attempts.
 struct Lane::Attempt {
   int count = 0;
+  int looks = 0;
   BatchHistory history;
   SteadyTime lost_since{};
   SteadyTime resolve_until{};
@@ -99,18 +102,19 @@ bool Lane::connect(std::stop_token stop) {
     auto settings = shared_.settings.database;
     settings.plans = db::Plans::by_index;
     connection_ = std::make_unique<db::Connection>(settings);
+    look();
   } catch (const db::TransientError& error) {
     shared_.metrics.connects_failed.add();
     shared_.log.warning("lane cannot connect", {{"reason", name_of(error.reason())}});
+    disconnect();
     return false;
   } catch (const db::StatementError& error) {
     shared_.metrics.connects_failed.add();
     shared_.log.error("lane cannot connect", {{"sqlstate", error.sqlstate()}});
-    return false;
-  }
-  // Asks for the time as well.
-  if (!ping()) {
     disconnect();
+    return false;
+  } catch (const db::InDoubtError&) {
+    disconnect();  // the look has changed nothing
     return false;
   }
   if (kind_ == LaneKind::batches) {
@@ -126,15 +130,23 @@ void Lane::disconnect() {
   counted_ = false;
 }
 
+// What a lane has to know of its database, and whether that takes writes.
+void Lane::look() {
+  db::Transaction transaction(*connection_);
+  const db::Rows rows = transaction.run(sql::once::ping);
+  clock_.saw(rows.number(0, 1), std::chrono::steady_clock::now());
+  layout_ = rows.flag(0, 2) ? KeyLayout::periods : KeyLayout::one_table;
+  transaction.commit();
+  if (!rows.flag(0, 0)) {
+    throw db::TransientError(db::TransientReason::read_only, "the session takes no writes");
+  }
+}
+
 // Finds out while nobody waits that the session died or that the primary was demoted.
 bool Lane::ping() {
   try {
-    db::Transaction transaction(*connection_);
-    const db::Rows rows = transaction.run(sql::once::ping);
-    clock_.saw(rows.number(0, 1), std::chrono::steady_clock::now());
-    layout_ = rows.flag(0, 2) ? KeyLayout::periods : KeyLayout::one_table;
-    transaction.commit();
-    return rows.flag(0, 0);
+    look();
+    return true;
   } catch (const std::runtime_error&) {
     return false;  // whatever it was: the next attempt to connect says more
   }
@@ -179,7 +191,7 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
     return after_transient(batch, error, attempt) == Next::leave;
   } catch (const db::StatementError& error) {
     shared_.in_flight.released(batch);
-    if (is_other_layout(error) && attempt.count + 1 < attempts_max) {
+    if (is_other_layout(error) && attempt.looks++ < looks_max) {
       if (!ping()) disconnect();  // the ping tells which layout it is
       return false;
     }

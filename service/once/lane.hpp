@@ -96,6 +96,7 @@ class Lane {
 
   bool connect(std::stop_token stop);
   void disconnect();
+  void look();
   bool ping();
   void end_turn();
   void pause(int attempt, std::stop_token stop);

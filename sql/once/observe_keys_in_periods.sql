@@ -1,7 +1,8 @@
 -- How far behind cleanup is, where keys are kept in periods: keys count once no key of their period
 -- lives any more, for before that there is nothing to drop. $1 bigint how many are counted at most.
--- Returns the number of such keys, up to $1, and for how many seconds the oldest of those periods
--- could have been dropped (0 = there is none). READ COMMITTED; the database's clock alone decides.
+-- Returns the number of such keys, up to $1, and for how many seconds cleanup has been late: since
+-- the oldest of those periods could have been dropped, or the current one should have ended (0 = it
+-- is not late). READ COMMITTED; the database's clock alone decides.
 WITH ended AS MATERIALIZED (
     SELECT p.starts_at, newest.expires_at
     FROM idempotency_key_periods AS p
@@ -16,5 +17,8 @@ SELECT (SELECT count(*)
         FROM (SELECT FROM idempotency_keys AS k
               JOIN ended ON k.claimed_in = ended.starts_at
               LIMIT $1::bigint) AS counted),
-       (SELECT coalesce(ceil(extract(epoch FROM now() - min(ended.expires_at))), 0)::bigint
-        FROM ended)
+       greatest(0, (SELECT ceil(extract(epoch FROM now() - min(ended.expires_at)))::bigint
+                    FROM ended),
+                (SELECT ceil(extract(epoch FROM now() - p.ends_at))::bigint
+                 FROM idempotency_key_periods AS p
+                 WHERE p.state = 'current'))

@@ -28,7 +28,7 @@ LAYOUTS = {
 
 def end_period(postgres):
     """Lets the next period of keys begin, as if its time had come."""
-    postgres.sql("SELECT prepare_key_period()", "service")
+    postgres.sql("SELECT prepare_key_period(now())", "service")
     postgres.sql("SELECT advance_key_period('infinity')", "service")
 
 

@@ -8,7 +8,9 @@
 #include <atomic>
 #include <thread>
 
+#include "db/migrations.hpp"
 #include "once/engine_fixture.hpp"
+#include "once/observation.hpp"
 
 namespace oncepay::test {
 
@@ -27,15 +29,24 @@ class PeriodsFixture : public EngineFixture {
     add_account("b", 0);
   }
 
-  bool convert() { return once::partition_keys(connection_, period); }
+  bool convert(std::chrono::seconds length = period) {
+    return once::partition_keys(connection_, length);
+  }
   once::KeyPeriodsKept keep(std::int64_t drops_max = 100) {
     return once::keep_key_periods(connection_, drops_max, std::stop_token{});
   }
-  void prepare() { database.sql().run("SELECT prepare_key_period()"); }
+  void prepare() { database.sql().run("SELECT prepare_key_period(now())"); }
   // As if the current period had lasted long enough.
   void advance() {
     prepare();
     REQUIRE(database.sql().holds(end_of_period));
+  }
+  once::Observation observe() {
+    once::Observation seen;
+    db::Transaction transaction(connection_, db::Access::read_only);
+    once::observe_keys(transaction, seen);
+    transaction.commit();
+    return seen;
   }
   std::string states() {
     return database.sql().text(
@@ -96,6 +107,30 @@ TEST_CASE("keys of the one table are known after it was partitioned, and it is d
   CHECK(fixture.metric("oncepay_operations_failed_total") == 0);
 }
 
+TEST_CASE("periods that would make too many partitions are refused, and an unprepared table too") {
+  PeriodsFixture fixture;
+  CHECK(fixture.pay("k") == "201 first");
+  CHECK_THROWS_AS(fixture.convert(30min), db::SchemaError);
+  CHECK(fixture.database.sql().sqlstate_of("SELECT partition_idempotency_keys('1 hour')") ==
+        "55000");
+  CHECK(fixture.states().empty());
+  CHECK(fixture.pay("k") == "201 replay");
+}
+
+TEST_CASE("bounds of partitions are the same instants in whatever format a session writes them") {
+  PeriodsFixture fixture;
+  REQUIRE(fixture.convert());
+  auto& sql = fixture.database.sql();
+  sql.run("SET datestyle = 'SQL, MDY'; SET timezone = 'Asia/Shanghai'");
+  sql.run("SET timezone_abbreviations = 'Default'");
+  for (int round = 0; round < 3; ++round) {
+    fixture.advance();
+    const std::string key = "k" + std::to_string(round);
+    CHECK(fixture.pay(key) == "201 first");
+    CHECK(fixture.partition_of(key) == "current");
+  }
+}
+
 TEST_CASE("payments go on while the table is partitioned") {
   PeriodsFixture fixture;
   runtime::Metrics metrics;
@@ -147,7 +182,7 @@ TEST_CASE("a key is paid once by two instances while one period after the other 
   std::jthread clock([&, stop = over.get_token()] {
     auto sql = fixture.database.connect();
     while (!stop.stop_requested()) {
-      sql.run("SELECT prepare_key_period()");
+      sql.run("SELECT prepare_key_period(now())");
       // Time-outs are welcome: a claim was under way.
       sql.sqlstate_of(end_of_period);
     }
@@ -277,6 +312,23 @@ TEST_CASE("the next period has its partition before it begins, and nobody ends o
   CHECK(fixture.database.sql().holds(
       "SELECT ends_at - starts_at = interval '1 hour' FROM idempotency_key_periods "
       "WHERE state = 'next'"));
+}
+
+TEST_CASE("cleanup is late when a partition could go, or a period could end, and does not") {
+  PeriodsFixture fixture;
+  CHECK(fixture.pay("k") == "201 first");
+  REQUIRE(fixture.convert());
+  CHECK(fixture.observe().oldest_expired.count() == 0);
+  fixture.age("k");
+  CHECK(fixture.observe().expired_keys == 1);
+  CHECK(fixture.observe().oldest_expired > 23h);
+  CHECK(fixture.keep().dropped == 1);
+  CHECK(fixture.observe().expired_keys == 0);
+  CHECK(fixture.observe().oldest_expired.count() == 0);
+  fixture.database.sql().run(
+      "UPDATE idempotency_key_periods SET ends_at = starts_at + interval '1 microsecond' "
+      "WHERE state = 'current'");
+  CHECK(fixture.observe().oldest_expired.count() > 0);
 }
 
 TEST_CASE("after a time without a cleaner one period reaches over what was missed") {
