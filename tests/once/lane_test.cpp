@@ -143,8 +143,11 @@ TEST_CASE("a batch whose idea of the database's clock is far off is not committe
   pending->operation = fixture.payment("k", "a", "b", 1);
   once::DatabaseClock clock;  // has seen nothing
   once::BatchHistory history;
+  const auto layout =
+      support::keys_in_periods() ? once::KeyLayout::periods : once::KeyLayout::one_table;
   const auto run = [&] {
-    return once::run_batch(connection, std::span(&pending, 1), {24h, clock}, history, [](auto) {});
+    return once::run_batch(connection, std::span(&pending, 1),
+                           {24h, clock, once::FirstLook::claim, layout}, history, [](auto) {});
   };
   CHECK_THROWS_AS(run(), db::TransientError);
   CHECK(fixture.database.keys() == 0);
