@@ -211,3 +211,15 @@ TEST_CASE("the owner puts the keys into periods while the runtime role serves, a
                   " FROM pg_proc WHERE prosecdef AND proname LIKE '%key_period'"));
   CHECK(guarded().run_as(runtime, {"verify"}).exit_code == 0);
 }
+
+TEST_CASE("a role that was granted less than this release needs is told so at start") {
+  Sql owner(guarded().url(owner_role));
+  owner.run("REVOKE SELECT ON idempotency_key_periods FROM oncepay_runtime");
+  const Finished refused = guarded().run_as(runtime, {"serve", "--listen", "127.0.0.1:0"});
+  run_deploy_file(guarded().url(owner_role), "postgresql/grants.sql");
+  CHECK(refused.exit_code == 1);
+  CHECK(refused.err.find("42501") != std::string::npos);
+  CHECK(refused.err.find("grant the missing privilege") != std::string::npos);
+  const Instance instance(guarded().url(runtime), {"--cleanup=off"});
+  CHECK(instance.ready());
+}
