@@ -43,7 +43,7 @@ milliseconds since(steady_clock::time_point begin) {
 std::int64_t count_expired_keys(db::Connection& connection) {
   db::Transaction transaction(connection, db::Access::read_only);
   const std::int64_t count =
-      transaction.run(sql::once::uses_key_periods).flag(0, 0)
+      uses_key_periods(transaction)
           ? transaction
                 .run(sql::once::observe_keys_in_periods,
                      db::Params().add(std::numeric_limits<std::int64_t>::max()))

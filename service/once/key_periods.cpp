@@ -23,10 +23,6 @@ bool is_lock_timeout(const db::TransientError& error) {
   return error.reason() == db::TransientReason::lock_timeout;
 }
 
-bool uses_key_periods(db::Transaction& transaction) {
-  return transaction.run(sql::once::uses_key_periods).flag(0, 0);
-}
-
 // One step of the conversion, unless it is over. Under the migrators' lock: of two that convert at
 // once, the slower one must not promise anything of the table that the other one has made.
 bool try_convert_step(db::Connection& connection, const db::Statement& statement,
@@ -103,6 +99,10 @@ class Keeper {
 };
 
 }  // namespace
+
+bool uses_key_periods(db::Transaction& transaction) {
+  return transaction.run(sql::once::uses_key_periods).flag(0, 0);
+}
 
 bool uses_key_periods(db::Connection& connection) {
   db::Transaction transaction(connection, db::Access::read_only);

@@ -22,6 +22,7 @@ inline constexpr std::chrono::seconds key_period_min{60};
 inline constexpr std::chrono::seconds key_period_max{31LL * 86'400};
 
 bool uses_key_periods(db::Connection& connection);
+bool uses_key_periods(db::Transaction& transaction);
 
 // Each claim looks into every partition, and locks it.
 inline constexpr std::int64_t key_partitions_max = 40;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "once/key_periods.hpp"
 #include "runtime/pause.hpp"
 #include "sql/statements.hpp"
 
@@ -55,7 +56,7 @@ void observe_server(db::Transaction& transaction, Observation& seen) {
 
 void observe_keys(db::Transaction& transaction, Observation& seen) {
   limit_observation(transaction);
-  const bool in_periods = transaction.run(sql::once::uses_key_periods).flag(0, 0);
+  const bool in_periods = uses_key_periods(transaction);
   const db::Rows keys =
       transaction.run(in_periods ? sql::once::observe_keys_in_periods : sql::once::observe_keys,
                       db::Params().add(expired_keys_counted_max));
