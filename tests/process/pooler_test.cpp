@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "support/crowd.hpp"
+#include "support/dying_backend.hpp"
 #include "support/holds.hpp"
 #include "support/pooler.hpp"
 #include "support/problem.hpp"
@@ -106,19 +107,13 @@ TEST_CASE("waits stay bounded: a locked account gives 409, 503 at the most, not 
 TEST_CASE("G6 a session of the server that dies inside COMMIT pays once, and the key tells") {
   Caller caller = shop().caller();
   const Payment payment = payment_at(caller);
-  Sql& sql = shop().database.sql();
-  sql.run(
-      "CREATE SEQUENCE deaths;"
-      "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN"
-      " IF nextval('deaths') <= 1 THEN PERFORM pg_terminate_backend(pg_backend_pid());"
-      " PERFORM pg_sleep(5); END IF; RETURN NULL; END $$;"
-      "CREATE CONSTRAINT TRIGGER die AFTER INSERT ON payments DEFERRABLE INITIALLY DEFERRED"
-      " FOR EACH ROW EXECUTE FUNCTION die()");
   const std::string key = fresh_key();
-  Answer answer;
-  CHECK(eventually([&] { return (answer = caller.pay(key, payment)).status == 201; }));
-  CHECK(sql.number("SELECT last_value FROM deaths") >= 1);
-  sql.run("DROP TRIGGER die ON payments; DROP FUNCTION die(); DROP SEQUENCE deaths");
+  {
+    DyingBackend backend(shop().database, DyingBackend::When::inside_commit, 1);
+    Answer answer;
+    CHECK(eventually([&] { return (answer = caller.pay(key, payment)).status == 201; }));
+    CHECK(backend.deaths() >= 1);
+  }
   CHECK(shop().database.payments_with_key(shop().tenant.id, key) == 1);
   CHECK(caller.replay(key, payment).replayed());
   CHECK(broken_books(shop().database) == "");
