@@ -26,6 +26,16 @@ bool Connection::pooled() const { return session_->pooled; }
 
 int Connection::server_version() const { return PQserverVersion(session_->raw); }
 
+namespace {
+
+std::size_t length_of(const Params& params) {
+  std::size_t length = 0;
+  for (const auto& text : params.texts()) length += text ? text->size() : 0;
+  return length;
+}
+
+}  // namespace
+
 // libpqxx's `work` would send a plain BEGIN, whose isolation is whatever the role's default is, and
 // would let COMMIT of an aborted transaction depend on its own bookkeeping. So BEGIN, COMMIT and
 // ROLLBACK are sent here, and what the server says of the transaction's state is what counts.
@@ -49,10 +59,8 @@ struct Transaction::Work {
 
   // Whether a statement may go along with another command in one message, its parameters as
   // literals. Long ones cost more to read there than the round trip that it saves.
-  [[nodiscard]] bool may_go_along(const Params& params) const {
+  [[nodiscard]] bool may_go_along(std::size_t length) const {
     constexpr std::size_t length_max = 16 * 1024;
-    std::size_t length = 0;
-    for (const auto& text : params.texts()) length += text ? text->size() : 0;
     return !session.pooled && length <= length_max;
   }
 
@@ -80,7 +88,7 @@ struct Transaction::Work {
   Connection::Session& session;
   pqxx::nontransaction work;
   std::string begin_command;
-  std::vector<std::pair<Statement, Params>> deferred;
+  std::vector<Call> deferred;
   bool begun = false;
   bool failed = false;
   bool ended = false;
@@ -122,7 +130,7 @@ Rows Transaction::run(const Statement& statement, const Params& params) {
   run_deferred();
   const auto began = std::chrono::steady_clock::now();
   try {
-    const bool with_begin = !work_->begun && work_->may_go_along(params);
+    const bool with_begin = !work_->begun && work_->may_go_along(length_of(params));
     if (!work_->begun && !with_begin) begin();
     Rows rows(std::make_shared<const Rows::Data>(Rows::Data{
         with_begin ? work_->begin_with(statement, params) : work_->execute(statement, params)}));
@@ -144,7 +152,7 @@ Rows Transaction::run(const Statement& statement, const Params& params) {
 }
 
 void Transaction::defer(const Statement& statement, Params params) {
-  work_->deferred.emplace_back(statement, std::move(params));
+  work_->deferred.push_back({statement, std::move(params)});
 }
 
 void Transaction::run_deferred() {
@@ -184,28 +192,33 @@ void Transaction::run_migration_text(const std::string& text) {
   }
 }
 
-// COMMIT, and before it in the same message what was deferred, if that is short.
-std::string Transaction::with_commit() {
+// What goes before COMMIT in the same message: what was deferred, if that is short, and BEGIN, if
+// nothing was sent yet.
+std::string Transaction::with_deferred() {
   Connection::Session& session = *connection_.session_;
-  if (work_->begun && work_->deferred.size() == 1 &&
-      work_->may_go_along(work_->deferred.front().second)) {
-    const auto& [statement, params] = work_->deferred.front();
+  std::size_t length = 0;
+  for (const Call& call : work_->deferred) length += length_of(call.params);
+  if (!work_->may_go_along(length)) {
+    run_deferred();
+    return {};
+  }
+  std::string commands = work_->begun ? "" : work_->begin_command + "; ";
+  for (const auto& [statement, params] : work_->deferred) {
     try {
       session.prepare(statement);
     } catch (const std::exception&) {
       work_->failed = true;
       throw_statement_failure(statement.name, session.connected());
     }
-    return session.call(statement, params) + "; COMMIT";
+    commands.append(session.call(statement, params)).append("; ");
   }
-  run_deferred();
-  return "COMMIT";
+  return commands;
 }
 
 void Transaction::commit() {
   Connection::Session& session = *connection_.session_;
   if (work_->ended) throw std::logic_error("COMMIT after the end of the transaction");
-  if (!session.connected()) {
+  if (!session.connected() || (!work_->begun && session.has_died())) {
     session.unusable = true;
     throw TransientError(TransientReason::connection_lost,
                          "the connection was lost before COMMIT was sent");
@@ -214,12 +227,14 @@ void Transaction::commit() {
     work_->ended = true;  // nothing was asked
     return;
   }
-  const std::string command = with_commit();
+  const std::string command = with_deferred() + "COMMIT";
   const auto began = std::chrono::steady_clock::now();
   // COMMIT of an aborted transaction, or of none, is no error for the server: it answers ROLLBACK.
-  if (work_->failed || session.transaction_status() != PQTRANS_INTRANS) {
+  const auto expected = work_->begun ? PQTRANS_INTRANS : PQTRANS_IDLE;
+  if (work_->failed || session.transaction_status() != expected) {
     throw std::logic_error("COMMIT of a transaction in which a statement failed");
   }
+  work_->begun = true;
   work_->ended = true;
   session.replication_wait_cancelled = false;
   try {
@@ -235,7 +250,7 @@ void Transaction::commit() {
     throw_commit_failure(session.connected());
   }
   const auto& together = work_->deferred;  // what went along with it, if anything did
-  times_.push_back({together.empty() ? "COMMIT" : together.front().first.name,
+  times_.push_back({together.empty() ? "COMMIT" : together.back().statement.name,
                     std::chrono::steady_clock::now() - began});
   if (session.transaction_status() != PQTRANS_IDLE) {
     session.unusable = true;

@@ -79,12 +79,19 @@ class Connection {
 // snapshot: read-only, and all statements see the same moment (REPEATABLE READ).
 enum class Access { read_write, read_only, snapshot };
 
-// with_first_statement saves a round trip; a connection that is dead is found out by it then.
+// with_first_statement saves a round trip; a connection that is dead is found out by it then. If
+// that statement goes along with COMMIT, a death that the server has not told leaves it in doubt.
 enum class Begin { at_once, with_first_statement };
 
 // What a transaction does before anything else, in the same message as BEGIN: a statement without
 // parameters, whose rows nobody sees.
 using Opening = const Statement*;
+
+// A statement with what is bound to it.
+struct Call {
+  Statement statement;
+  Params params;
+};
 
 // Without commit() it is rolled back at destruction. READ COMMITTED, unless it is a snapshot.
 class Transaction {
@@ -100,14 +107,15 @@ class Transaction {
   Rows run(const Statement& statement, const Params& params = {});
 
   // Runs a statement together with whatever comes next, in one round trip if that is COMMIT. Nobody
-  // sees what it returns, so it fails by itself unless it does exactly what it was asked to.
+  // sees what it returns, so it fails by itself unless it does exactly what it was asked to. A
+  // transaction of nothing but deferred statements is one round trip, BEGIN and COMMIT included.
   void defer(const Statement& statement, Params params);
 
   // Runs a statement for what it returns and takes back what it did, row locks included.
   Rows run_and_undo(const Statement& statement, const Params& params = {});
 
-  // The statements that were run, in their order, and how long each took; one that was deferred,
-  // with the COMMIT that it went along with.
+  // The statements that were run, in their order, and how long each took; those that went along
+  // with COMMIT, under the name of the last of them.
   struct Took {
     std::string_view statement;
     std::chrono::nanoseconds time;
@@ -123,7 +131,7 @@ class Transaction {
   friend class Migrator;
   void begin();
   void run_deferred();
-  std::string with_commit();
+  std::string with_deferred();
   // SAVEPOINT and its like.
   void control(std::string_view command);
   // A whole migration, of several statements. A StatementError says what the server objects to.

@@ -144,6 +144,11 @@ Connection::Session::Session(const ConnectionSettings& settings)
   learn_session(settings);
 }
 
+// The first look reads the server's last words, the second one the end of the stream.
+bool Connection::Session::has_died() const {
+  return PQconsumeInput(raw) == 0 || PQconsumeInput(raw) == 0 || !connected();
+}
+
 const std::string& Connection::Session::begin(Access access) const {
   switch (access) {
     case Access::read_write:

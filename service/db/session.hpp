@@ -19,6 +19,8 @@ struct Connection::Session {
   explicit Session(const ConnectionSettings& settings);
 
   [[nodiscard]] bool connected() const { return PQstatus(raw) == CONNECTION_OK; }
+  // Whether the server has ended an idle session since it was last used, as far as it has told us.
+  [[nodiscard]] bool has_died() const;
   [[nodiscard]] PGTransactionStatusType transaction_status() const {
     return PQtransactionStatus(raw);
   }

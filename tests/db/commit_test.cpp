@@ -126,6 +126,42 @@ TEST_CASE("a deferred statement that fails takes its COMMIT with it, and that is
   CHECK_THROWS_AS(transaction.run(break_down), StatementError);
 }
 
+TEST_CASE("a transaction of deferred statements alone is all there or fails for certain") {
+  Notes notes;
+  Connection connection(notes.settings());
+  for (const bool breaks : {false, true, false}) {
+    Transaction transaction(connection, Access::read_write, Begin::with_first_statement);
+    transaction.defer(note, Params().add(1));
+    if (breaks) transaction.defer(break_down, {});
+    transaction.defer(note, Params().add(2));
+    const auto before = notes.count();
+    if (breaks) {
+      CHECK_THROWS_AS(transaction.commit(), StatementError);
+      CHECK(notes.count() == before);
+    } else {
+      transaction.commit();
+      CHECK(notes.count() == before + 2);
+      CHECK(transaction.times().size() == 1);  // one round trip
+    }
+    CHECK(connection.usable());
+  }
+}
+
+TEST_CASE("an idle session that died takes no transaction with it, not even one of one message") {
+  Notes notes;
+  Connection connection(notes.settings());
+  notes.kill_backend(connection);
+  Transaction transaction(connection, Access::read_write, Begin::with_first_statement);
+  transaction.defer(note, Params().add(1));
+  try {
+    transaction.commit();
+    FAIL("a dead session answered");
+  } catch (const TransientError& error) {
+    CHECK(error.reason() == TransientReason::connection_lost);
+  }
+  CHECK(notes.count() == 0);
+}
+
 TEST_CASE("a session that dies under a deferred statement and its COMMIT leaves them in doubt") {
   constexpr Statement die{"test.die", "SELECT pg_terminate_backend(pg_backend_pid())"};
   Notes notes;
