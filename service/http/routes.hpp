@@ -62,6 +62,7 @@ class Routes final : public Handler {
   Routes& operator=(const Routes&) = delete;
 
   void handle(Request request, Reply reply) override;
+  [[nodiscard]] bool is_quick() const override { return true; }
 
  private:
   std::shared_ptr<Dispatch> dispatch_;  // shared with everything that is under way

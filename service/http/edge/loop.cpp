@@ -83,7 +83,18 @@ void Loop::turn() {
   pass_deadlines();
   resume_accepting();
   advance_drain();
-  workers_.submit(tasks_);
+  hand_on();
+}
+
+// A request that is alone may not be worth waking a worker.
+void Loop::hand_on() {
+  if (tasks_.size() == 1 && workers_.better_here(tasks_.front())) {
+    Task task = std::move(tasks_.front());
+    tasks_.clear();
+    workers_.run_here(std::move(task));
+  } else {
+    workers_.submit(tasks_);
+  }
 }
 
 int Loop::wait_ms() const {

@@ -50,6 +50,7 @@ class Loop {
   // One turn of the loop.
   void wait_for_events();
   void turn();
+  void hand_on();
   [[nodiscard]] int wait_ms() const;
   void on_event(std::uint64_t id, std::uint32_t events);
   void deliver_letters();

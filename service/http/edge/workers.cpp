@@ -31,6 +31,24 @@ void Workers::submit(std::vector<Task>& tasks) {
   tasks.clear();
 }
 
+bool Workers::better_here(const Task& task) {
+  constexpr std::size_t small_bytes = 4 * 1024;
+  // What has no body may be a long document that is made for it.
+  const std::size_t bytes = task.request.body.size();
+  if (!handler_.is_quick() || bytes == 0 || bytes > small_bytes) return false;
+  const std::lock_guard lock(mutex_);
+  return waiting_.empty() && sleeping_ == threads_.size();
+}
+
+void Workers::run_here(Task task) {
+  try {
+    handler_.handle(std::move(task.request), std::move(task.reply));
+  } catch (const std::exception&) {
+    // One request's fault must not end the process for all others (G9). Its Reply is gone with it,
+    // and a Reply that goes unused makes the loop answer 500 and count it.
+  }
+}
+
 void Workers::stop() {
   std::deque<Task> dropped;
   {
@@ -55,12 +73,7 @@ void Workers::work() {
     waiting_.pop_front();
     counters_.requests_waiting_now.store(waiting_.size(), std::memory_order_relaxed);
     lock.unlock();
-    try {
-      handler_.handle(std::move(task.request), std::move(task.reply));
-    } catch (const std::exception&) {
-      // One request's fault must not end the process for all others (G9). Its Reply is gone with
-      // it, and a Reply that goes unused makes the loop answer 500 and count it.
-    }
+    run_here(std::move(task));
     lock.lock();
   }
 }

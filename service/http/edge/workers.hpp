@@ -3,7 +3,7 @@
 //
 // Deliberately not here: what happens to requests beyond the bound (the loop refuses them at once).
 //
-// Threads: room and submit by the loop alone; stop by the owner, once.
+// Threads: room, submit, better_here and run_here by the loop alone; stop by the owner, once.
 #pragma once
 
 #include <condition_variable>
@@ -35,6 +35,11 @@ class Workers {
 
   // Takes all tasks, at most room() of them, and leaves the vector empty.
   void submit(std::vector<Task>& tasks);
+
+  // Whether it is better done on the caller's thread: it is quick, and a worker would have to be
+  // woken for it.
+  [[nodiscard]] bool better_here(const Task& task);
+  void run_here(Task task);
 
   // Drops what waits, lets what runs in Handler::handle return, ends the threads.
   void stop();

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@ class TestHandler : public Handler {
   // /echo…   "METHOD target [body]" at once
   // /later   kept until answer_kept
   // /block   keeps the thread until unblock
+  // /thread  which thread it came on
   // /big     900,000 bytes; /too-big more than may be sent
   // /throw, /forget, /twice, /split: faults of a handler
   void handle(Request request, Reply reply) override {
@@ -39,6 +41,9 @@ class TestHandler : public Handler {
     if (path == "/throw") throw std::runtime_error("a fault of the handler");
     if (path == "/forget") return;
     Response response = echo(request);
+    if (path == "/thread") {
+      response.body = std::to_string(std::hash<std::thread::id>()(std::this_thread::get_id()));
+    }
     if (path == "/big") response.body.assign(900'000, 'b');
     if (path == "/too-big") response.body.assign(2'000'000, 'b');
     if (path == "/split") response.headers.push_back({"X-Split", "a\r\nX-Injected: b"});
@@ -50,6 +55,8 @@ class TestHandler : public Handler {
     if (path == "/twice") reply(response);
     reply(std::move(response));
   }
+
+  [[nodiscard]] bool is_quick() const override { return quick; }
 
   [[nodiscard]] static Response echo(const Request& request) {
     Response response;
@@ -90,6 +97,7 @@ class TestHandler : public Handler {
     unblocked_changed_.notify_all();
   }
 
+  std::atomic<bool> quick = false;
   std::atomic<std::size_t> reached = 0;
   std::atomic<std::size_t> blocked = 0;
 

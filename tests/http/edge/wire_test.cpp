@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "http/edge/observed.hpp"
 #include "http/edge/raw_client.hpp"
 #include "http/edge/test_handler.hpp"
 
@@ -200,6 +201,40 @@ TEST_CASE("requests that were sent at once are answered in their order, one at a
     CHECK(answer->body == "POST /echo?" + std::to_string(i) + " [abc]");
   }
   CHECK(is_open(client));
+}
+
+TEST_CASE("a quick handler gets small requests that are alone on the edge's own thread") {
+  Edge edge;
+  RawClient client(edge.port());
+  const auto thread_of = [&client](const std::string& bytes) {
+    CHECK(client.send(bytes));
+    const auto answer = client.read_answer();
+    REQUIRE(answer);
+    CHECK(answer->status == 200);
+    return answer->body;
+  };
+  const std::string small = post("/thread", "Content-Length: 2\r\n", "{}");
+  const std::string large = post("/thread", "Content-Length: 5000\r\n", std::string(5000, ' '));
+  edge.handler.quick = true;
+  const std::string own = thread_of(small);
+  CHECK(thread_of(small) == own);
+  CHECK(thread_of(large) != own);
+  CHECK(thread_of(get("/thread")) != own);  // may be a long document
+  // A fault there is that one request's, as anywhere.
+  CHECK(client.send(post("/throw", "Content-Length: 2\r\n", "{}")));
+  CHECK(client.read_answer()->status == 500);
+  CHECK(thread_of(small) == own);
+  edge.handler.quick = false;
+  CHECK(thread_of(small) != own);
+
+  // While a worker is busy there is more to do than this one request.
+  edge.handler.quick = true;
+  RawClient blocked(edge.port());
+  blocked.send(get("/block"));
+  CHECK(comes_true([&] { return edge.handler.blocked == 1; }));
+  CHECK(thread_of(small) != own);
+  edge.handler.unblock();
+  CHECK(blocked.read_answer()->status == 200);
 }
 
 TEST_CASE("a request behind one that still runs waits for it") {
