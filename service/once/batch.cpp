@@ -41,6 +41,7 @@ class Batch {
   // By the database's clock; 0 if no claim is ours.
   [[nodiscard]] std::int64_t began_at_us() const { return began_at_us_; }
   [[nodiscard]] std::size_t keys_found() const { return keys_found_; }
+  [[nodiscard]] bool as_expected() const;
   std::vector<Resolution> take_resolutions();
 
  private:
@@ -255,6 +256,13 @@ void Batch::complete() {
   }
 }
 
+bool Batch::as_expected() const {
+  return won_.size() == operations_.size() &&
+         std::all_of(decisions_.begin(), decisions_.end(), [](const auto& decision) {
+           return decision && std::holds_alternative<AsExpected>(*decision);
+         });
+}
+
 void Batch::check_rows(std::size_t written, std::size_t expected, const char* what) const {
   if (written != expected) throw std::logic_error(std::string(what) + ": not as many as claimed");
 }
@@ -276,8 +284,7 @@ std::vector<Resolution> Batch::take_resolutions() {
 // The lane's idea of the database's clock goes into answers, so it must not be far off: after a
 // machine was suspended, or a database's clock was set.
 void check_clock(std::int64_t believed_us, std::int64_t now_us) {
-  constexpr std::int64_t off_us_max = 1'000'000;
-  if (std::abs(believed_us - now_us) > off_us_max) {
+  if (std::abs(believed_us - now_us) > DatabaseClock::off_us_max) {
     throw db::TransientError(db::TransientReason::serialization, "the database's clock has jumped");
   }
 }
@@ -293,14 +300,17 @@ void check_history(BatchHistory& history, std::int64_t now_us, std::chrono::seco
 
 }  // namespace
 
+db::Opening opening_of(KeyLayout layout) {
+  return layout == KeyLayout::periods ? &sql::once::enter_key_period : nullptr;
+}
+
 BatchResult run_batch(db::Connection& connection, std::span<const PendingPtr> operations,
                       BatchSettings settings, BatchHistory& history, const OnClaimed& on_claimed) {
   using Clock = std::chrono::steady_clock;
   BatchResult result;
   const auto began = Clock::now();
-  db::Transaction transaction(
-      connection, db::Access::read_write, db::Begin::with_first_statement,
-      settings.layout == KeyLayout::periods ? &sql::once::enter_key_period : nullptr);
+  db::Transaction transaction(connection, db::Access::read_write, db::Begin::with_first_statement,
+                              opening_of(settings.layout));
   Batch batch(transaction, operations, settings);
   history.claimed = false;
   batch.claim();
@@ -325,6 +335,7 @@ BatchResult run_batch(db::Connection& connection, std::span<const PendingPtr> op
   result.statements = transaction.times();
   result.resolutions = batch.take_resolutions();
   result.keys_found = batch.keys_found();
+  result.as_expected = batch.as_expected();
   return result;
 }
 

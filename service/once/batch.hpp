@@ -29,6 +29,7 @@
 
 namespace oncepay::once {
 
+// Of a batch that was one round trip: all of it in `commit`, the others zero.
 struct BatchTimes {
   std::chrono::nanoseconds claim{0};
   std::chrono::nanoseconds execute{0};
@@ -39,6 +40,7 @@ struct BatchTimes {
 struct BatchResult {
   std::vector<Resolution> resolutions;  // one for each operation, in the order given
   std::size_t keys_found = 0;           // had a row already
+  bool as_expected = false;             // all were claimed and ended as they were expected to
   BatchTimes times;
   std::vector<db::Transaction::Took> statements;
 };
@@ -50,6 +52,9 @@ enum class FirstLook { claim, read };
 // one_table: the primary key of the one table is the arbiter of all claims. periods: that of the
 // current period's partition, after the claims of earlier ones (migrations/0004_key_periods.sql).
 enum class KeyLayout { one_table, periods };
+
+// What each transaction that claims keys begins with.
+db::Opening opening_of(KeyLayout layout);
 
 struct BatchSettings {
   std::chrono::seconds retention;

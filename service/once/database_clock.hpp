@@ -15,6 +15,10 @@ namespace oncepay::once {
 
 class DatabaseClock {
  public:
+  // How far the time that answers name may be from the database's: more than this after a machine
+  // was suspended, or the database's clock was set. The statements that claim one key have it too.
+  static constexpr std::int64_t off_us_max = 1'000'000;
+
   using Time = std::chrono::steady_clock::time_point;
 
   // `us`: microseconds since 1970, `at`: when that was by our clock.
@@ -26,6 +30,11 @@ class DatabaseClock {
   [[nodiscard]] std::int64_t now_us() const {
     const auto since = std::chrono::steady_clock::now() - at_;
     return us_ + std::chrono::duration_cast<std::chrono::microseconds>(since).count();
+  }
+
+  // How long ago it was seen.
+  [[nodiscard]] std::chrono::nanoseconds age() const {
+    return std::chrono::steady_clock::now() - at_;
   }
 
  private:

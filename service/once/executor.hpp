@@ -70,6 +70,15 @@ class Executor {
   [[nodiscard]] virtual std::optional<Answer> expect(const Payload& payload,
                                                      std::int64_t now_us) const = 0;
 
+  // For an operation that is alone in its batch: one statement that writes its effects if it ends
+  // as expected, and fails if it does not, so that claim, effects and COMMIT are one round trip.
+  // Nothing if there is no such statement. After a failure all is rolled back and execute()
+  // decides.
+  [[nodiscard]] virtual std::optional<db::Call> settle_alone(const Claim& /*claim*/,
+                                                             std::int64_t /*now_us*/) const {
+    return std::nullopt;
+  }
+
   // One decision for each claim, in the order of the claims, which is the order of arrival.
   // `now_us` is the attempt's time by the database's clock as the lane knows it, microseconds since
   // 1970, the same as for expect(). What it writes last it may defer. Throws db

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "once/alone.hpp"
 #include "once/batch.hpp"
 #include "runtime/pause.hpp"
 #include "sql/statements.hpp"
@@ -23,6 +24,7 @@ constexpr int looks_max = 3;     // of a batch whose claim did not fit the layou
 constexpr milliseconds reconnect_patience{3'000};
 constexpr milliseconds ping_interval{1'000};  // of an idle lane
 constexpr milliseconds pause_max{500};
+constexpr milliseconds clock_age_max{10'000};  // of the database's clock as a lane has seen it
 
 // "No partition of relation found for row" (a violated constraint would have a name), or no such
 // column: the claim was written for the other layout.
@@ -179,10 +181,16 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
     return true;
   }
   std::optional<BatchResult> result;
+  const BatchSettings settings{shared_.settings.retention, clock_, first_look_, layout_};
   try {
-    result =
-        run_batch(*connection_, batch, {shared_.settings.retention, clock_, first_look_, layout_},
-                  attempt.history, [this](auto claimed) { shared_.in_flight.claimed(claimed); });
+    if (may_run_alone(batch, attempt)) {
+      result = run_alone(*connection_, batch.front(), settings, attempt.history);
+      as_expected_ = result.has_value();
+    }
+    if (!result) {
+      result = run_batch(*connection_, batch, settings, attempt.history,
+                         [this](auto claimed) { shared_.in_flight.claimed(claimed); });
+    }
   } catch (const db::InDoubtError&) {
     shared_.in_flight.released(batch);
     return after_in_doubt(batch, attempt) == Next::leave;
@@ -208,9 +216,18 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
   observe(batch, *result);
   // Retries come in crowds, after an outage for instance: what the last batch was, the next one is.
   first_look_ = 2 * result->keys_found > batch.size() ? FirstLook::read : FirstLook::claim;
+  as_expected_ = result->as_expected;
   if (kind_ == LaneKind::aside) shared_.aside.forget(batch.front()->map_key);
   shared_.in_flight.finish(batch, std::move(result->resolutions));
   return true;
+}
+
+// What does not end as expected costs a round trip for nothing, so the last batch must have. And it
+// does not tell the time.
+bool Lane::may_run_alone(const std::vector<PendingPtr>& batch, const Attempt& attempt) const {
+  return batch.size() == 1 && kind_ == LaneKind::batches && as_expected_ &&
+         first_look_ == FirstLook::claim && attempt.count == 0 && !attempt.history.in_doubt &&
+         clock_.age() < clock_age_max;
 }
 
 Lane::Next Lane::after_in_doubt(const std::vector<PendingPtr>& batch, Attempt& attempt) {
@@ -328,9 +345,11 @@ void Lane::observe(const std::vector<PendingPtr>& batch, const BatchResult& resu
   metrics.batches.add();
   metrics.operations.add(static_cast<double>(batch.size()));
   metrics.batch_size.observe(static_cast<double>(batch.size()));
-  metrics.claim_seconds.observe(seconds(result.times.claim));
-  metrics.execute_seconds.observe(seconds(result.times.execute));
-  metrics.complete_seconds.observe(seconds(result.times.complete));
+  if (result.times.claim.count() > 0) {  // not all in one round trip
+    metrics.claim_seconds.observe(seconds(result.times.claim));
+    metrics.execute_seconds.observe(seconds(result.times.execute));
+    metrics.complete_seconds.observe(seconds(result.times.complete));
+  }
   metrics.commit_seconds.observe(seconds(result.times.commit));
   const auto now = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < batch.size(); ++i) {

@@ -105,6 +105,8 @@ class Lane {
   void process(std::vector<PendingPtr> batch, std::stop_token stop);
   void one_by_one(const std::vector<PendingPtr>& batch, std::stop_token stop);
   bool try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std::stop_token stop);
+  [[nodiscard]] bool may_run_alone(const std::vector<PendingPtr>& batch,
+                                   const Attempt& attempt) const;
   Next after_in_doubt(const std::vector<PendingPtr>& batch, Attempt& attempt);
   void after_fault(const std::vector<PendingPtr>& batch, const std::exception& error,
                    const Attempt& attempt, std::stop_token stop);
@@ -118,11 +120,12 @@ class Lane {
   LaneShared& shared_;
   LaneKind kind_;
   std::unique_ptr<db::Connection> connection_;
-  bool counted_ = false;   // in lanes_connected
-  bool has_turn_ = false;  // the queue waits for us
-  DatabaseClock clock_;    // seen by each new session before its first batch
-  FirstLook first_look_ = FirstLook::claim;
+  bool counted_ = false;                     // in lanes_connected
+  bool has_turn_ = false;                    // the queue waits for us
+  DatabaseClock clock_;                      // seen by each new session before its first batch
   KeyLayout layout_ = KeyLayout::one_table;  // likewise
+  FirstLook first_look_ = FirstLook::claim;
+  bool as_expected_ = true;  // the last batch ended so
   std::minstd_rand random_;
 };
 

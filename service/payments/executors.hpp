@@ -45,6 +45,8 @@ class PaymentExecutor final : public once::Executor {
   // That it succeeds, under a new id. A payment that is declined keeps that id.
   [[nodiscard]] std::optional<once::Answer> expect(const once::Payload& payload,
                                                    std::int64_t now_us) const override;
+  [[nodiscard]] std::optional<db::Call> settle_alone(const once::Claim& claim,
+                                                     std::int64_t now_us) const override;
   std::vector<once::Decision> execute(db::Transaction& transaction,
                                       std::span<const once::Claim> claims,
                                       std::int64_t now_us) override;

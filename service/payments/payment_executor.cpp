@@ -208,6 +208,16 @@ std::optional<once::Answer> PaymentExecutor::expect(const once::Payload& payload
   return renderers_.payment(payment_of(request_of(payload), runtime::make_uuid_v7(), now_us));
 }
 
+std::optional<db::Call> PaymentExecutor::settle_alone(const once::Claim& claim,
+                                                      std::int64_t now_us) const {
+  const PaymentRequest& request = request_of(claim.payload);
+  db::Params params;
+  params.add(claim.tenant_id).add(claim.expected->resource_id).add(claim.key);
+  params.add(request.amount).add(request.currency).add(request.source).add(request.destination);
+  params.add(request.description).add(request.metadata).add(amount_max).add(now_us);
+  return db::Call{sql::payments::settle_payment_alone, std::move(params)};
+}
+
 std::vector<once::Decision> PaymentExecutor::execute(db::Transaction& transaction,
                                                      std::span<const once::Claim> claims,
                                                      std::int64_t now_us) {

@@ -11,8 +11,11 @@ namespace oncepay::test {
 namespace {
 
 constexpr std::uint32_t seed = 20'261'129;
-constexpr int rounds = 150;
-constexpr int calls_a_round = 40;
+struct Rounds {
+  int rounds;
+  int calls_a_round;  // at once; one alone takes another way than many
+};
+constexpr Rounds runs[] = {{150, 40}, {1'500, 1}};
 constexpr int accounts = 5;
 
 using Random = std::mt19937;
@@ -37,12 +40,10 @@ std::string model_answer(const std::string& outcome) {
   return "refused";
 }
 
-}  // namespace
-
 // One lane, so that the order of arrival is the order of decision and the model can follow; the
 // batches form by themselves, with repeated keys, changed requests, unknown accounts and declines
 // among them.
-TEST_CASE("G1 G5 the engine on a database does what the naive model does") {
+void follow_the_model(int rounds, int calls_a_round) {
   once::EngineSettings settings;
   settings.lanes = 1;
   EngineFixture fixture(settings);
@@ -101,6 +102,15 @@ TEST_CASE("G1 G5 the engine on a database does what the naive model does") {
   }
   CHECK(fixture.database.payments() == static_cast<std::int64_t>(decided.size()));
   CHECK(support::broken_books(fixture.database) == "");
+}
+
+}  // namespace
+
+TEST_CASE("G1 G5 the engine on a database does what the naive model does") {
+  for (const auto& [rounds, calls_a_round] : runs) {
+    CAPTURE(calls_a_round);
+    follow_the_model(rounds, calls_a_round);
+  }
 }
 
 }  // namespace oncepay::test
