@@ -142,6 +142,12 @@ void throw_migration_failure(bool connected) {
   }
 }
 
+// Sessions are verbose: the server's errors begin with "ERROR:  08006: " in whatever language.
+bool names_class_08(std::string_view words) {
+  const auto at = words.find(":  08");
+  return at != std::string_view::npos && words.substr(at + 8, 2) == ": ";
+}
+
 void throw_commit_failure(bool connected) {
   try {
     throw;
@@ -149,9 +155,10 @@ void throw_commit_failure(bool connected) {
   } catch (const pqxx::statement_completion_unknown&) {
   } catch (const pqxx::too_many_connections& error) {
     if (connected) throw_for_sqlstate("COMMIT", "53300", error.what());
-  } catch (const pqxx::broken_connection&) {
+  } catch (const pqxx::broken_connection& error) {
     // The server may report a class 08 error of its own at COMMIT, from a trigger that calls out.
-    if (connected) throw_lost("COMMIT");
+    // libpqxx says the same when libpq gave up by itself, and that is no news of the COMMIT.
+    if (connected && names_class_08(error.what())) throw_lost("COMMIT");
   } catch (const pqxx::insufficient_privilege& error) {
     if (connected) throw_for_sqlstate("COMMIT", "42501", error.what());
   } catch (const pqxx::sql_error& error) {

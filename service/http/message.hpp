@@ -53,8 +53,8 @@ class Handler {
  public:
   virtual ~Handler() = default;
   virtual void handle(Request request, Reply reply) = 0;
-  // Whether handle() takes about as long as waking another thread for it would, if the body is
-  // small. It may be called on the edge's own thread then, where all connections wait for it.
+  // Whether handle() of a POST with a small body takes about as long as waking another thread for
+  // it would. It may be called on the edge's own thread then, where all connections wait for it.
   [[nodiscard]] virtual bool is_quick() const { return false; }
 };
 

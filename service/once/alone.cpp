@@ -31,6 +31,7 @@ bool is_for_a_batch(const db::TransientError& error, const db::Connection& conne
 
 std::optional<BatchResult> run_alone(db::Connection& connection, const PendingPtr& pending,
                                      BatchSettings settings, BatchHistory& history) {
+  if (connection.pooled()) return std::nullopt;  // nothing goes along with COMMIT there
   const auto began = std::chrono::steady_clock::now();
   const Operation& operation = pending->operation;
   const std::int64_t now_us = settings.clock.now_us();
@@ -42,6 +43,9 @@ std::optional<BatchResult> run_alone(db::Connection& connection, const PendingPt
 
   db::Transaction transaction(connection, db::Access::read_write, db::Begin::with_first_statement,
                               opening_of(settings.layout));
+  // Others have to hear of a claim that waits for its effects (in_flight.hpp), and of this one they
+  // do not: so it does not wait long.
+  transaction.defer(sql::once::limit_lock_waits, {});
   transaction.defer(settings.layout == KeyLayout::periods ? sql::once::claim_alone_in_period
                                                           : sql::once::claim_alone,
                     claim_params(operation, *expected, settings, now_us));
@@ -51,7 +55,8 @@ std::optional<BatchResult> run_alone(db::Connection& connection, const PendingPt
   if (history.first_us == 0) history.first_us = now_us - DatabaseClock::off_us_max;
   try {
     transaction.commit();
-  } catch (const db::StatementError&) {
+  } catch (const db::StatementError& error) {
+    if (error.sqlstate() != "22012") throw;
     return std::nullopt;
   } catch (const db::TransientError& error) {
     if (!is_for_a_batch(error, connection)) throw;

@@ -2,11 +2,12 @@
 // in one message, if the executor has a statement for its effects (Executor::settle_alone).
 //
 // That is for what ends as expected. Anything else (the key has a row, the payment would be
-// declined, a lock is held for too long) makes a statement of the message fail: all of it is rolled
+// declined, somebody holds a lock) makes a statement of the message fail: all of it is rolled
 // back, and the operation takes the steps of a batch. So nothing is decided here that a batch would
 // decide otherwise.
 //
-// Threads: one, that of the connection. Errors: as of run_batch().
+// Threads: one, that of the connection. Errors: as of run_batch(); a StatementError is a fault of
+// the statements, for which a batch may do.
 #pragma once
 
 #include <optional>

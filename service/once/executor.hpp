@@ -75,7 +75,7 @@ class Executor {
   // Nothing if there is no such statement. After a failure all is rolled back and execute()
   // decides.
   [[nodiscard]] virtual std::optional<db::Call> settle_alone(const Claim& /*claim*/,
-                                                             std::int64_t /*now_us*/) const {
+                                                             std::int64_t /*now_us*/) {
     return std::nullopt;
   }
 

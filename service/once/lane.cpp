@@ -1,7 +1,5 @@
 #include "once/lane.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -30,6 +28,18 @@ constexpr milliseconds clock_age_max{10'000};  // of the database's clock as a l
 // column: the claim was written for the other layout.
 bool is_other_layout(const db::StatementError& error) {
   return (error.sqlstate() == "23514" && error.constraint().empty()) || error.sqlstate() == "42703";
+}
+
+// A COMMIT that is in doubt may belong to a backend that is still on its way to its claim. What
+// this run has decided keeps the key, so that claim will fail; where it has given the key back,
+// nobody can say yet that nothing is done.
+void doubt_refusals(std::vector<Resolution>& resolutions) {
+  for (Resolution& resolution : resolutions) {
+    if (std::holds_alternative<NotDone>(resolution) ||
+        std::holds_alternative<Unavailable>(resolution)) {
+      resolution = OutcomeUnknown{};
+    }
+  }
 }
 
 }  // namespace
@@ -128,6 +138,7 @@ bool Lane::connect(std::stop_token stop) {
 
 void Lane::disconnect() {
   connection_.reset();
+  alone_works_ = true;
   if (counted_) shared_.metrics.lanes_connected.set(--shared_.lanes_connected);
   counted_ = false;
 }
@@ -183,10 +194,7 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
   std::optional<BatchResult> result;
   const BatchSettings settings{shared_.settings.retention, clock_, first_look_, layout_};
   try {
-    if (may_run_alone(batch, attempt)) {
-      result = run_alone(*connection_, batch.front(), settings, attempt.history);
-      as_expected_ = result.has_value();
-    }
+    if (may_run_alone(batch, attempt)) result = try_alone(batch.front(), settings, attempt);
     if (!result) {
       result = run_batch(*connection_, batch, settings, attempt.history,
                          [this](auto claimed) { shared_.in_flight.claimed(claimed); });
@@ -210,6 +218,7 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
     after_fault(batch, error, attempt, stop);
     return true;
   }
+  if (attempt.history.in_doubt) doubt_refusals(result->resolutions);
   // Committed, or read. From here on nothing may run the batch again. Another lane may run the next
   // one while this one answers.
   end_turn();
@@ -227,7 +236,22 @@ bool Lane::try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std:
 bool Lane::may_run_alone(const std::vector<PendingPtr>& batch, const Attempt& attempt) const {
   return batch.size() == 1 && kind_ == LaneKind::batches && as_expected_ &&
          first_look_ == FirstLook::claim && attempt.count == 0 && !attempt.history.in_doubt &&
-         clock_.age() < clock_age_max;
+         clock_.age() < clock_age_max && alone_works_;
+}
+
+std::optional<BatchResult> Lane::try_alone(const PendingPtr& pending, const BatchSettings& settings,
+                                           Attempt& attempt) {
+  as_expected_ = false;
+  try {
+    return run_alone(*connection_, pending, settings, attempt.history);
+  } catch (const db::StatementError& error) {
+    if (!is_other_layout(error)) {
+      shared_.log.error("statement of an operation that is alone refused",
+                        {{"sqlstate", error.sqlstate()}, {"constraint", error.constraint()}});
+      alone_works_ = false;
+    }
+    return std::nullopt;
+  }
 }
 
 Lane::Next Lane::after_in_doubt(const std::vector<PendingPtr>& batch, Attempt& attempt) {
@@ -335,55 +359,6 @@ void Lane::give_up(const std::vector<PendingPtr>& batch, const Attempt& attempt)
   const Resolution resolution =
       attempt.history.in_doubt ? Resolution(OutcomeUnknown{}) : Resolution(Unavailable{});
   shared_.in_flight.finish(batch, std::vector<Resolution>(batch.size(), resolution));
-}
-
-void Lane::observe(const std::vector<PendingPtr>& batch, const BatchResult& result) {
-  const auto seconds = [](std::chrono::nanoseconds time) {
-    return std::chrono::duration<double>(time).count();
-  };
-  EngineMetrics& metrics = shared_.metrics;
-  metrics.batches.add();
-  metrics.operations.add(static_cast<double>(batch.size()));
-  metrics.batch_size.observe(static_cast<double>(batch.size()));
-  if (result.times.claim.count() > 0) {  // not all in one round trip
-    metrics.claim_seconds.observe(seconds(result.times.claim));
-    metrics.execute_seconds.observe(seconds(result.times.execute));
-    metrics.complete_seconds.observe(seconds(result.times.complete));
-  }
-  metrics.commit_seconds.observe(seconds(result.times.commit));
-  const auto now = std::chrono::steady_clock::now();
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    shared_.recent.add(now - batch[i]->entered_at);
-    const auto* answered = std::get_if<Answered>(&result.resolutions[i]);
-    if (answered == nullptr || answered->replayed) continue;
-    batch[i]->operation.executor->committed(answered->answer);
-  }
-  log_times(batch.size(), result);
-}
-
-// Every batch when debugging, else those that were slow.
-void Lane::log_times(std::size_t operations, const BatchResult& result) {
-  const BatchTimes& times = result.times;
-  const auto total = times.claim + times.execute + times.complete + times.commit;
-  const bool slow = total > shared_.settings.slow_batch;
-  const auto level = slow ? runtime::LogLevel::warning : runtime::LogLevel::debug;
-  if (!shared_.log.enabled(level)) return;
-  const auto ms = [](std::chrono::nanoseconds time) {
-    return std::chrono::duration<double, std::milli>(time).count();
-  };
-  std::string statements;
-  for (const auto& [statement, time] : result.statements) {
-    if (!statements.empty()) statements += ' ';
-    statements += fmt::format("{}={:.1f}", statement, ms(time));
-  }
-  shared_.log.write(level, slow ? "slow batch" : "batch",
-                    {{"operations", operations},
-                     {"ms", ms(total)},
-                     {"claim_ms", ms(times.claim)},
-                     {"execute_ms", ms(times.execute)},
-                     {"complete_ms", ms(times.complete)},
-                     {"commit_ms", ms(times.commit)},
-                     {"statements", statements}});
 }
 
 }  // namespace oncepay::once

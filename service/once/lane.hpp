@@ -107,6 +107,8 @@ class Lane {
   bool try_once(const std::vector<PendingPtr>& batch, Attempt& attempt, std::stop_token stop);
   [[nodiscard]] bool may_run_alone(const std::vector<PendingPtr>& batch,
                                    const Attempt& attempt) const;
+  std::optional<BatchResult> try_alone(const PendingPtr& pending, const BatchSettings& settings,
+                                       Attempt& attempt);
   Next after_in_doubt(const std::vector<PendingPtr>& batch, Attempt& attempt);
   void after_fault(const std::vector<PendingPtr>& batch, const std::exception& error,
                    const Attempt& attempt, std::stop_token stop);
@@ -126,6 +128,7 @@ class Lane {
   KeyLayout layout_ = KeyLayout::one_table;  // likewise
   FirstLook first_look_ = FirstLook::claim;
   bool as_expected_ = true;  // the last batch ended so
+  bool alone_works_ = true;  // in this session
   std::minstd_rand random_;
 };
 

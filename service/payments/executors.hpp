@@ -46,7 +46,7 @@ class PaymentExecutor final : public once::Executor {
   [[nodiscard]] std::optional<once::Answer> expect(const once::Payload& payload,
                                                    std::int64_t now_us) const override;
   [[nodiscard]] std::optional<db::Call> settle_alone(const once::Claim& claim,
-                                                     std::int64_t now_us) const override;
+                                                     std::int64_t now_us) override;
   std::vector<once::Decision> execute(db::Transaction& transaction,
                                       std::span<const once::Claim> claims,
                                       std::int64_t now_us) override;

@@ -209,8 +209,10 @@ std::optional<once::Answer> PaymentExecutor::expect(const once::Payload& payload
 }
 
 std::optional<db::Call> PaymentExecutor::settle_alone(const once::Claim& claim,
-                                                      std::int64_t now_us) const {
+                                                      std::int64_t now_us) {
   const PaymentRequest& request = request_of(claim.payload);
+  // execute() knows what to do without an account.
+  if (!held_.suspects_among(accounts_of({&claim, 1})).empty()) return std::nullopt;
   db::Params params;
   params.add(claim.tenant_id).add(claim.expected->resource_id).add(claim.key);
   params.add(request.amount).add(request.currency).add(request.source).add(request.destination);

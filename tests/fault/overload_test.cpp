@@ -48,6 +48,9 @@ void flood_and_expect(Field& field, const Flooding& flooding) {
     const auto answer = one.send(payment_request(field.tenant, key, payment));
     return std::pair(answer.status, watch.elapsed());
   };
+  // After a decline a payment that is alone takes the steps of a batch.
+  const Payment declined{9'000'000, "EUR", field.accounts()[1], field.accounts()[0]};
+  CHECK(one.send(payment_request(field.tenant, support::fresh_key(), declined)).status == 402);
   CHECK(pay(support::fresh_key()).first == 201);
   const auto trips = post.to_database.last_batch().size();
   const milliseconds batch_time = flooding.statement * static_cast<int>(trips) + 20ms;

@@ -107,6 +107,11 @@ TEST_CASE("an account that another session holds delays others once, and then it
   CHECK(fixture.metric("oncepay_batches_retried_total") == 1);
   CHECK(fixture.metric("oncepay_batches_aside_total") == 0);
   CHECK(fixture.database.sql().number("SELECT count(*) FROM idempotency_keys") == 1);
+  // Also not after one that went well: that of the held account does not wait once more.
+  CHECK(text_of(fixture.run(fixture.payment("o", "b", "d", 1))) == "201 first");
+  CHECK(text_of(fixture.run(fixture.payment("p", "d", "b", 1))) == "201 first");
+  CHECK(text_of(fixture.run(fixture.payment("k", "a", "b", 1))) == "unavailable");
+  CHECK(fixture.metric("oncepay_batches_retried_total") == 1);
   hold.run("ROLLBACK");
   CHECK(text_of(fixture.run(fixture.payment("k", "a", "b", 1))) == "201 first");
   CHECK(fixture.balance_of("a") == 99);

@@ -8,6 +8,7 @@
 
 #include "support/crowd.hpp"
 #include "support/dying_backend.hpp"
+#include "support/holds.hpp"
 #include "support/names.hpp"
 #include "support/problem.hpp"
 #include "support/shop.hpp"
@@ -147,6 +148,25 @@ TEST_CASE(
     CHECK(answer.status == 201);
     CHECK(shop().payments_with_key(key) == 1);
   }
+  expect_recovered(shop(), instance);
+}
+
+TEST_CASE("G6 while a commit is in doubt nobody is told that nothing was done") {
+  // The lost one may still be on its way to the database, and the account is not to be had: then
+  // the key is given back, but it cannot be said that the payment was not made.
+  Wire wire(shop().database);
+  const Instance instance(wire.url(), {"--cleanup=off"});
+  Caller caller = shop().caller_at(instance);
+  CHECK(caller.pay(fresh_key(), standing_payment()).status == 201);
+  AccountHold hold(shop().database, shop().tenant.id, standing_payment().source);
+  const std::string key = fresh_key();
+  wire.at_next_commit(Wire::Loss::request);
+  expect_problem(caller.pay(key, standing_payment()), 503, problems::outcome_unknown);
+  CHECK(wire.struck());
+  CHECK(shop().payments_with_key(key) == 0);
+  hold.release();
+  CHECK(settle(caller, key, standing_payment()).status == 201);
+  CHECK(shop().payments_with_key(key) == 1);
   expect_recovered(shop(), instance);
 }
 

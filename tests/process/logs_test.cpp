@@ -87,7 +87,7 @@ TEST_CASE("a batch slower than --slow-batch is logged with the time of each of i
   caller.client().connect();
   caller.client().write(caller.payment_request(fresh_key(), standing_payment()).bytes());
   REQUIRE(hold.somebody_waits());
-  std::this_thread::sleep_for(400ms);  // the slowness itself
+  std::this_thread::sleep_for(500ms);  // the slowness itself
   hold.release();
   CHECK(caller.client().read().status == 201);
   REQUIRE(eventually([] { return lines_of(shop().instance, "slow batch").size() == 1; }));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <thread>
 
 #include "support/holds.hpp"
 #include "support/names.hpp"
@@ -144,7 +145,33 @@ TEST_CASE("each step of a batch and the wait before it have their histogram") {
   for (const char* step : {"claim", "lock", "decide", "settle", "execute", "complete", "commit"}) {
     expected["oncepay_batch_step_seconds_count{step=\"" + std::string(step) + "\"}"] = 1;
   }
-  expect_growth(expected, [&] { caller.pay(fresh_key(), payment); });
+  // A payment that has to wait for its account takes them all.
+  AccountHold hold(shop().database, shop().tenant.id, payment.source);
+  expect_growth(expected, [&] {
+    caller.client().connect();
+    caller.client().write(caller.payment_request(fresh_key(), payment).bytes());
+    REQUIRE(hold.somebody_waits());
+    std::this_thread::sleep_for(200ms);
+    hold.release();
+    CHECK(caller.client().read().status == 201);
+  });
+}
+
+TEST_CASE("a payment that is alone is one round trip: its time is that of the commit") {
+  Caller caller = shop().caller();
+  const Payment payment = shop().payment_between_new_accounts();
+  const auto steps_less_than_commits = [&] {
+    const Scrape before(shop().instance);
+    expect_succeeded(caller.pay(fresh_key(), payment));
+    const Scrape after(shop().instance);
+    const auto grown = [&](const std::string& step) {
+      const std::string series = "oncepay_batch_step_seconds_count{step=\"" + step + "\"}";
+      return after.value(series) - before.value(series);
+    };
+    return grown("commit") == 1 && grown("claim") == 0 && grown("settle") == 0;
+  };
+  // Not on a lane whose last batch did not end as expected.
+  CHECK(eventually(steps_less_than_commits));
 }
 
 TEST_CASE("expired keys and the age of the oldest are measured, sizes and rows are told") {

@@ -33,9 +33,9 @@ void Workers::submit(std::vector<Task>& tasks) {
 
 bool Workers::better_here(const Task& task) {
   constexpr std::size_t small_bytes = 4 * 1024;
-  // What has no body may be a long document that is made for it.
-  const std::size_t bytes = task.request.body.size();
-  if (!handler_.is_quick() || bytes == 0 || bytes > small_bytes) return false;
+  // What is asked for without being sent anything may be a long document that is made for it.
+  if (task.request.method != "POST" || task.request.body.size() > small_bytes) return false;
+  if (!handler_.is_quick()) return false;
   const std::lock_guard lock(mutex_);
   return waiting_.empty() && sleeping_ == threads_.size();
 }

@@ -220,6 +220,7 @@ TEST_CASE("a quick handler gets small requests that are alone on the edge's own 
   CHECK(thread_of(small) == own);
   CHECK(thread_of(large) != own);
   CHECK(thread_of(get("/thread")) != own);  // may be a long document
+  CHECK(thread_of(get("/thread", "Content-Length: 2\r\n") + "{}") != own);
   // A fault there is that one request's, as anywhere.
   CHECK(client.send(post("/throw", "Content-Length: 2\r\n", "{}")));
   CHECK(client.read_answer()->status == 500);
