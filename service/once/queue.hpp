@@ -7,7 +7,8 @@
 // One batch at a time is the fastest: what arrives while it runs makes the next one larger, and two
 // batches that need the same account wait for each other. So while one lane runs a batch the others
 // leave the queue alone, until there is enough for a full batch or somebody has waited for
-// `turn_patience`: then that lane is stuck or the machine has cores to spare.
+// `turn_patience`: then that lane is stuck or the machine has cores to spare. Of several that are
+// idle the one that ran last is called, whose session is warm.
 //
 // Threads: any.
 #pragma once
@@ -48,12 +49,20 @@ class Queue {
     std::deque<PendingPtr> operations;
   };
   using Clock = std::chrono::steady_clock;
+  struct Idle {
+    std::condition_variable_any called_changed;
+    bool called = false;
+  };
   [[nodiscard]] bool is_turn() const;
+  void call_one();
+  void wait_idle(Clock::time_point until, bool has_just_come, std::unique_lock<std::mutex>& lock,
+                 const std::stop_token& stop);
   std::vector<PendingPtr> take_locked(std::size_t count_max);
 
   std::size_t operations_max_;
   mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
+  std::vector<Idle*> idle_;    // lanes that wait; the one that came last from a batch is last
+  bool one_comes_ = false;     // was called and has not looked yet
   std::list<Tenant> tenants_;  // those with something queued; the next one to serve is in front
   std::unordered_map<std::string, std::list<Tenant>::iterator> by_id_;
   std::size_t size_ = 0;

@@ -3,6 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "support/waiting.hpp"
+
 namespace oncepay::test {
 
 using namespace std::chrono_literals;
@@ -42,6 +49,36 @@ TEST_CASE("a batch that does not end holds the others up for a moment only") {
   CHECK(queue.take(10, 0ms, {}).size() == 1);
   REQUIRE(queue.push(pending_of("b")));
   CHECK(queue.take(10, 10s, {}).size() == 1);
+}
+
+TEST_CASE("of several idle lanes the one that ran last is called, whose session is warm") {
+  constexpr int batches = 40;
+  once::Queue queue(100);
+  std::mutex mutex;
+  std::map<int, int> taken;  // by lane
+  int done = 0;
+  const auto lane = [&](int number, const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (queue.take(10, 10s, stop).empty()) continue;
+      queue.finished();
+      const std::lock_guard lock(mutex);
+      ++taken[number];
+      ++done;
+    }
+  };
+  std::jthread first([&](const std::stop_token& stop) { lane(1, stop); });
+  std::jthread second([&](const std::stop_token& stop) { lane(2, stop); });
+  for (int batch = 1; batch <= batches; ++batch) {
+    REQUIRE(queue.push(pending_of("a")));
+    CHECK(support::eventually([&] {
+      const std::lock_guard lock(mutex);
+      return done == batch;
+    }));
+    std::this_thread::sleep_for(2ms);  // the lane goes back to the queue
+  }
+  const std::lock_guard lock(mutex);
+  // In turn it would be half of them each.
+  CHECK(std::max(taken[1], taken[2]) > batches * 3 / 4);
 }
 
 }  // namespace oncepay::test
