@@ -50,16 +50,9 @@ std::vector<PendingPtr> Queue::take_locked(std::size_t count_max) {
 
 std::vector<PendingPtr> Queue::take(std::size_t count_max, std::chrono::milliseconds patience,
                                     std::stop_token stop) {
-  const auto until = Clock::now() + patience;
   std::unique_lock lock(mutex_);
   batch_max_ = count_max;
-  bool has_just_come = true;
-  while (!is_turn()) {
-    // Nobody is woken for each operation that comes while a batch runs, so look from time to time.
-    const auto look_again = std::min(until, Clock::now() + turn_patience);
-    wait_idle(look_again, std::exchange(has_just_come, false), lock, stop);
-    if (stop.stop_requested() || Clock::now() >= until) break;
-  }
+  if (!is_turn()) wait_for_turn(Clock::now() + patience, lock, stop);
   if (stop.stop_requested() || !is_turn()) return {};
   ++batches_running_;
   waiting_since_ = Clock::now();  // whoever is left begins to wait for the next lane
@@ -68,26 +61,25 @@ std::vector<PendingPtr> Queue::take(std::size_t count_max, std::chrono::millisec
   return taken;
 }
 
+void Queue::wait_for_turn(Clock::time_point until, std::unique_lock<std::mutex>& lock,
+                          const std::stop_token& stop) {
+  Idle self;
+  idle_.push_back(&self);
+  while (!is_turn() && !stop.stop_requested() && Clock::now() < until) {
+    // Nobody is called for each operation that comes while a batch runs, so look from time to time.
+    const auto look_again = std::min(until, Clock::now() + turn_patience);
+    self.called_changed.wait_until(lock, stop, look_again, [&self] { return self.called; });
+    if (std::exchange(self.called, false)) one_comes_ = false;
+  }
+  std::erase(idle_, &self);
+}
+
 // Under the lock, which keeps the one that is called from being gone. One on its way is enough.
 void Queue::call_one() {
   if (idle_.empty() || one_comes_) return;
-  Idle* const idle = idle_.back();
-  idle_.pop_back();
-  idle->called = true;
   one_comes_ = true;
-  idle->called_changed.notify_one();
-}
-
-void Queue::wait_idle(Clock::time_point until, bool has_just_come,
-                      std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
-  Idle self;
-  idle_.insert(has_just_come ? idle_.end() : idle_.begin(), &self);
-  self.called_changed.wait_until(lock, stop, until, [&self] { return self.called; });
-  if (self.called) {
-    one_comes_ = false;
-  } else {
-    std::erase(idle_, &self);
-  }
+  idle_.back()->called = true;
+  idle_.back()->called_changed.notify_one();
 }
 
 bool Queue::is_turn() const {
@@ -105,6 +97,11 @@ void Queue::finished() {
 std::vector<PendingPtr> Queue::take_all() {
   const std::lock_guard lock(mutex_);
   return take_locked(size_);
+}
+
+std::size_t Queue::idle_lanes() const {
+  const std::lock_guard lock(mutex_);
+  return idle_.size();
 }
 
 std::size_t Queue::size() const {

@@ -42,6 +42,7 @@ class Queue {
   void finished();
   std::vector<PendingPtr> take_all();
   [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] std::size_t idle_lanes() const;  // that wait in take()
 
  private:
   struct Tenant {
@@ -55,8 +56,8 @@ class Queue {
   };
   [[nodiscard]] bool is_turn() const;
   void call_one();
-  void wait_idle(Clock::time_point until, bool has_just_come, std::unique_lock<std::mutex>& lock,
-                 const std::stop_token& stop);
+  void wait_for_turn(Clock::time_point until, std::unique_lock<std::mutex>& lock,
+                     const std::stop_token& stop);
   std::vector<PendingPtr> take_locked(std::size_t count_max);
 
   std::size_t operations_max_;

@@ -204,7 +204,9 @@ TEST_CASE("requests that were sent at once are answered in their order, one at a
 }
 
 TEST_CASE("a quick handler gets small requests that are alone on the edge's own thread") {
-  Edge edge;
+  EdgeConfig config = Edge::defaults();
+  config.worker_threads = 1;
+  Edge edge(config);
   RawClient client(edge.port());
   const auto thread_of = [&client](const std::string& bytes) {
     CHECK(client.send(bytes));
@@ -215,26 +217,27 @@ TEST_CASE("a quick handler gets small requests that are alone on the edge's own 
   };
   const std::string small = post("/thread", "Content-Length: 2\r\n", "{}");
   const std::string large = post("/thread", "Content-Length: 5000\r\n", std::string(5000, ' '));
+  const std::string worker = thread_of(small);
   edge.handler.quick = true;
-  const std::string own = thread_of(small);
-  CHECK(thread_of(small) == own);
-  CHECK(thread_of(large) != own);
-  CHECK(thread_of(get("/thread")) != own);  // may be a long document
-  CHECK(thread_of(get("/thread", "Content-Length: 2\r\n") + "{}") != own);
+  // As soon as the worker sleeps again after its last request.
+  CHECK(comes_true([&] { return thread_of(small) != worker; }));
+  CHECK(thread_of(large) == worker);
+  CHECK(thread_of(get("/thread")) == worker);  // may be a long document
+  CHECK(thread_of(get("/thread", "Content-Length: 2\r\n") + "{}") == worker);
+  CHECK(comes_true([&] { return thread_of(small) != worker; }));
   // A fault there is that one request's, as anywhere.
   CHECK(client.send(post("/throw", "Content-Length: 2\r\n", "{}")));
   CHECK(client.read_answer()->status == 500);
-  CHECK(thread_of(small) == own);
-  edge.handler.quick = false;
-  CHECK(thread_of(small) != own);
+  CHECK(comes_true([&] { return thread_of(small) != worker; }));
 
-  // While a worker is busy there is more to do than this one request.
-  edge.handler.quick = true;
+  // While the worker is busy a request waits for it as the others do.
   RawClient blocked(edge.port());
   blocked.send(get("/block"));
   CHECK(comes_true([&] { return edge.handler.blocked == 1; }));
-  CHECK(thread_of(small) != own);
+  CHECK(client.send(small));
+  CHECK(comes_true([&] { return edge.counters().requests_waiting_now == 1; }));
   edge.handler.unblock();
+  CHECK(client.read_answer()->body == worker);
   CHECK(blocked.read_answer()->status == 200);
 }
 
