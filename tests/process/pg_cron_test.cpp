@@ -74,6 +74,13 @@ TEST_CASE("G7 pg_cron removes what is expired and nothing else, every minute and
   sql.run("CALL oncepay_cleanup()");
   CHECK(scheduled.keys() == 10);
 
+  // From here on the test alone calls: a run of the schedule in between would take what is awaited.
+  sql.run("SELECT cron.unschedule(jobid) FROM cron.job");
+  CHECK(eventually([&sql] {
+    return sql.number(
+               "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CALL oncepay_cleanup%'"
+               " AND state = 'active' AND pid <> pg_backend_pid()") == 0;
+  }));
   Sql other(scheduled.cluster.url());
   scheduled.have_keys(5, 10);
   other.run("BEGIN; SELECT pg_advisory_xact_lock(1869505381, 2)");
