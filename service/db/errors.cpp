@@ -70,6 +70,17 @@ std::string constraint_in(std::string_view message) {
   return std::string(rest.substr(0, rest.find('\n')));
 }
 
+// Verbose errors of the server hold "ERROR:  08006: ", the first word in its language; what libpq
+// says by itself has no SQLSTATE.
+bool names_class_08(std::string_view message) {
+  static constexpr std::string_view label = ":  08";
+  static constexpr std::size_t rest_of_sqlstate = 3;
+  const auto at = message.find(label);
+  if (at == std::string_view::npos) return false;
+  const std::string_view rest = message.substr(at + label.size());
+  return rest.size() > rest_of_sqlstate && rest[rest_of_sqlstate] == ':';
+}
+
 // "ERROR:  42601: syntax error at or near …" without the lines that follow.
 std::string first_line(std::string_view message) {
   return std::string(message.substr(0, message.find('\n')));
@@ -140,12 +151,6 @@ void throw_migration_failure(bool connected) {
   } catch (const std::exception&) {
     throw_statement_failure("migration", connected);
   }
-}
-
-// Sessions are verbose: the server's errors begin with "ERROR:  08006: " in whatever language.
-bool names_class_08(std::string_view words) {
-  const auto at = words.find(":  08");
-  return at != std::string_view::npos && words.substr(at + 8, 2) == ": ";
 }
 
 void throw_commit_failure(bool connected) {

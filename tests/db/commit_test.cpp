@@ -150,7 +150,13 @@ TEST_CASE("a transaction of deferred statements alone is all there or fails for 
 TEST_CASE("an idle session that died takes no transaction with it, not even one of one message") {
   Notes notes;
   Connection connection(notes.settings());
-  notes.kill_backend(connection);
+  {
+    Transaction transaction(connection);
+    transaction.run(note, Params().add(1));  // prepared from here on
+  }
+  // Returns when the process is gone, and with it its end of the connection.
+  CHECK(notes.sql().holds("SELECT pg_terminate_backend($1::integer, 10000)",
+                          {std::to_string(connection.backend_pid())}));
   Transaction transaction(connection, Access::read_write, Begin::with_first_statement);
   transaction.defer(note, Params().add(1));
   try {

@@ -5,10 +5,12 @@
 
 #include <functional>
 #include <future>
+#include <pqxx/except>
 #include <string>
 
 #include "db/connection.hpp"
 #include "db/fixture.hpp"
+#include "db/translate.hpp"
 
 using namespace oncepay::db;
 using namespace oncepay::test;
@@ -268,4 +270,28 @@ TEST_CASE("a session that lost its prepared statements is replaced") {
 
   CHECK(reason_of([&] { Transaction(connection).run(whole_things); }) == "connection_lost");
   CHECK_FALSE(connection.usable());
+}
+
+TEST_CASE("a lost connection is certain at COMMIT only if the server itself has said so") {
+  // Thrown by hand: libpq gives up like that when the machine is out of memory.
+  const auto kind_of = [](const std::string& words) -> std::string {
+    try {
+      try {
+        throw pqxx::broken_connection(words);
+      } catch (const std::exception&) {
+        throw_commit_failure(true);
+      }
+    } catch (const TransientError&) {
+      return "certain";
+    } catch (const InDoubtError&) {
+      return "in doubt";
+    }
+  };
+  CHECK(kind_of("Failure during 'COMMIT': ERROR:  08006: no") == "certain");
+  CHECK(kind_of("FEHLER:  08000: nein\nLOCATION:  strike") == "certain");
+  for (const char* words : {"", "out of memory", "poll() failed: Bad address", "ERROR:  08",
+                            ":  08", "ERROR:  080", "ERROR:  57P01: no"}) {
+    CAPTURE(words);
+    CHECK(kind_of(words) == "in doubt");
+  }
 }
