@@ -2,11 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
+#include <map>
 
 #include "once/batch.hpp"
 #include "once/engine_fixture.hpp"
+#include "support/crowd.hpp"
 
 namespace oncepay::test {
 
@@ -235,27 +235,23 @@ TEST_CASE("payments that are alone on several instances move one account's money
     metrics.push_back(std::make_unique<runtime::Metrics>());
     engines.push_back(fixture.make_engine(*metrics.back()));
   }
-  std::atomic<int> succeeded{0};
-  std::atomic<int> declined{0};
-  {
-    std::vector<std::jthread> clients;
-    for (int i = 0; i < instances; ++i) {
-      clients.emplace_back([&, i] {
-        for (int n = 0; n < payments; ++n) {
-          std::promise<Resolution> promise;
-          const std::string key = std::to_string(i) + "." + std::to_string(n);
-          engines[static_cast<std::size_t>(i)]->submit(
-              fixture.payment(key, "a", "b", 1), {},
-              [&promise](Resolution resolution) { promise.set_value(std::move(resolution)); });
-          const std::string text = text_of(promise.get_future().get());
-          if (text == "201 first") ++succeeded;
-          if (text == "402 first") ++declined;
-        }
-      });
+  const auto told = support::all_at_once(instances, [&](std::size_t instance) {
+    std::map<std::string, int> count;
+    for (int n = 0; n < payments; ++n) {
+      std::promise<Resolution> promise;
+      engines[instance]->submit(
+          fixture.payment(std::to_string(instance) + "." + std::to_string(n), "a", "b", 1), {},
+          [&promise](Resolution resolution) { promise.set_value(std::move(resolution)); });
+      ++count[text_of(promise.get_future().get())];
     }
+    return count;
+  });
+  std::map<std::string, int> all;
+  for (const auto& count : told) {
+    for (const auto& [text, times] : count) all[text] += times;
   }
-  CHECK(succeeded == payments);
-  CHECK(declined == (instances - 1) * payments);
+  CHECK(all["201 first"] == payments);
+  CHECK(all["402 first"] == (instances - 1) * payments);
   CHECK(fixture.balance_of("a") == -payments);
   CHECK(fixture.balance_of("b") == payments);
   CHECK(fixture.database.deadlocks() == 0);
