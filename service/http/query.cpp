@@ -16,6 +16,7 @@ constexpr std::string_view detail_limit = "must be a number from 1 to 100";
 constexpr std::string_view detail_cursor = "must be a next_cursor of this list, unchanged";
 
 constexpr std::string_view payment_cursor_kind = "payment:";
+constexpr std::string_view account_payment_cursor_kind = "account-payment:";
 constexpr std::string_view entry_cursor_kind = "entry:";
 
 std::optional<unsigned> hex_digit(char c) {
@@ -178,6 +179,13 @@ std::string payment_cursor(std::string_view payment_id) {
   return encode_base64url(std::string(payment_cursor_kind).append(payment_id));
 }
 
+// "account-payment:12:0197f3c2-…": the transfer's id, or nothing, and the payment's.
+std::string account_payment_cursor(const payments::PaymentPosition& position) {
+  std::string text(account_payment_cursor_kind);
+  if (position.transfer_id) text += std::to_string(*position.transfer_id);
+  return encode_base64url(text.append(":").append(position.payment_id.value_or("")));
+}
+
 std::string entry_cursor(std::int64_t entry_id) {
   return encode_base64url(std::string(entry_cursor_kind) + std::to_string(entry_id));
 }
@@ -185,6 +193,18 @@ std::string entry_cursor(std::int64_t entry_id) {
 std::optional<std::string> take_payment_cursor(Query& query) {
   auto id = take_cursor(query, payment_cursor_kind);
   if (!id || runtime::is_uuid(*id)) return id;
+  query.refuse("cursor", detail_cursor);
+  return std::nullopt;
+}
+
+std::optional<payments::PaymentPosition> take_account_payment_cursor(Query& query) {
+  const auto text = take_cursor(query, account_payment_cursor_kind);
+  if (!text) return std::nullopt;
+  const auto colon = text->find(':');
+  const auto transfer_id = parse_digits<std::int64_t>(text->substr(0, colon));
+  const auto payment_id = colon == std::string::npos ? "" : text->substr(colon + 1);
+  if (runtime::is_uuid(payment_id) && (transfer_id || colon == 0))
+    return payments::PaymentPosition{payment_id, transfer_id};
   query.refuse("cursor", detail_cursor);
   return std::nullopt;
 }

@@ -45,7 +45,6 @@ bool could_be_key(std::string_view text) {
 payments::PaymentFilter take_filter(Query& query) {
   payments::PaymentFilter filter;
   filter.limit = take_limit(query);
-  filter.before_id = take_payment_cursor(query);
   filter.account = query.take("account");
   if (filter.account && !payments::is_account_id(*filter.account))
     query.refuse("account", "must be 1 to 64 of A-Z a-z 0-9 : . _ -");
@@ -57,14 +56,19 @@ payments::PaymentFilter take_filter(Query& query) {
   filter.idempotency_key = query.take("idempotency_key");
   if (filter.idempotency_key && !could_be_key(*filter.idempotency_key))
     query.refuse("idempotency_key", "must be 1 to 255 visible ASCII characters");
+  if (filter.is_of_account()) {
+    filter.position = take_account_payment_cursor(query).value_or(payments::PaymentPosition{});
+  } else {
+    filter.position.payment_id = take_payment_cursor(query);
+  }
   return filter;
 }
 
 // About what a row takes in the answer. A page ends before it outgrows what one answer may hold,
 // and has one row at least.
 constexpr std::size_t page_bytes_max = 512 * 1024;
-std::size_t bytes_of(const payments::Payment& payment) {
-  return 512 + payment.metadata.size() + 2 * payment.description.value_or("").size();
+std::size_t bytes_of(const payments::ListedPayment& listed) {
+  return 512 + listed.payment.metadata.size() + 2 * listed.payment.description.value_or("").size();
 }
 std::size_t bytes_of(const payments::Entry&) { return 512; }
 
@@ -114,12 +118,14 @@ void Dispatch::read_payments(Exchange& exchange) {
   if (refuse_query(exchange, query)) return;
   const int limit = filter.limit;
   filter.limit = limit + 1;
-  std::vector<payments::Payment> rows;
+  std::vector<payments::ListedPayment> rows;
   parts_.reads.run(db::Access::read_only, [&](db::Transaction& transaction) {
     rows = payments::list_payments(transaction, exchange.tenant_id(), filter);
   });
-  const auto cursor =
-      cut_page(rows, limit, [](const payments::Payment& last) { return payment_cursor(last.id); });
+  const auto cursor = cut_page(rows, limit, [&filter](const payments::ListedPayment& last) {
+    return filter.is_of_account() ? account_payment_cursor(last.position)
+                                  : payment_cursor(last.payment.id);
+  });
   answer_json(exchange, render_payments(rows, cursor));
 }
 

@@ -207,9 +207,12 @@ std::string render_account(const payments::Account& account) {
   return out;
 }
 
-std::string render_payments(std::span<const payments::Payment> page,
+std::string render_payments(std::span<const payments::ListedPayment> page,
                             const std::optional<std::string>& next_cursor) {
-  return render_page(page, next_cursor, append_payment);
+  return render_page(page, next_cursor,
+                     [](std::string& out, const payments::ListedPayment& listed) {
+                       append_payment(out, listed.payment);
+                     });
 }
 
 std::string render_entries(std::span<const payments::Entry> page,

@@ -28,7 +28,7 @@ std::string render_payment(const payments::Payment& payment);
 std::string render_account(const payments::Account& account);
 
 // `next_cursor`: nothing on the last page.
-std::string render_payments(std::span<const payments::Payment> page,
+std::string render_payments(std::span<const payments::ListedPayment> page,
                             const std::optional<std::string>& next_cursor);
 std::string render_entries(std::span<const payments::Entry> page,
                            const std::optional<std::string>& next_cursor);

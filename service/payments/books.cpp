@@ -42,19 +42,87 @@ std::optional<std::string> status_text(const PaymentFilter& filter) {
 db::Rows run_list(db::Transaction& transaction, const std::string& tenant_id,
                   const PaymentFilter& filter) {
   db::Params params;
-  params.add(tenant_id).add(filter.before_id).add(status_text(filter));
+  params.add(tenant_id).add(filter.position.payment_id);
   if (filter.idempotency_key) {
-    params.add(filter.account).add(filter.limit).add(*filter.idempotency_key);
-    return transaction.run(sql::payments::list_payments_of_key, params);
+    params.add(status_text(filter)).add(filter.account).add(filter.limit);
+    return transaction.run(sql::payments::list_payments_of_key,
+                           params.add(*filter.idempotency_key));
   }
-  if (!filter.account && filter.status == PaymentStatus::declined) {
-    return transaction.run(sql::payments::list_declined_payments,
-                           db::Params().add(tenant_id).add(filter.before_id).add(filter.limit));
+  if (filter.status == PaymentStatus::declined)
+    return transaction.run(sql::payments::list_declined_payments, params.add(filter.limit));
+  return transaction.run(sql::payments::list_payments,
+                         params.add(status_text(filter)).add(filter.limit));
+}
+
+template <class PositionOf>
+std::vector<ListedPayment> read_list(const db::Rows& rows, PositionOf position_of) {
+  std::vector<ListedPayment> payments;
+  payments.reserve(rows.size());
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    payments.push_back({read_payment(rows, row), position_of(row)});
+  return payments;
+}
+
+std::vector<ListedPayment> read_list_by_id(const db::Rows& rows) {
+  return read_list(rows, [&rows](std::size_t row) {
+    return PaymentPosition{.payment_id = std::string(rows.text(row, 0)),
+                           .transfer_id = std::nullopt};
+  });
+}
+
+std::vector<ListedPayment> list_succeeded_of_account(db::Transaction& transaction,
+                                                     const std::string& tenant_id,
+                                                     const PaymentFilter& filter) {
+  db::Params params;
+  params.add(tenant_id).add(filter.position.transfer_id).add(filter.limit).add(*filter.account);
+  const auto rows = transaction.run(sql::payments::list_succeeded_payments_of_account, params);
+  return read_list(rows, [&rows](std::size_t row) {
+    return PaymentPosition{.payment_id = std::nullopt, .transfer_id = rows.number(row, 10)};
+  });
+}
+
+std::vector<ListedPayment> list_declined_of_account(db::Transaction& transaction,
+                                                    const std::string& tenant_id,
+                                                    const PaymentFilter& filter) {
+  db::Params params;
+  params.add(tenant_id).add(filter.position.payment_id).add(filter.limit).add(*filter.account);
+  return read_list_by_id(transaction.run(sql::payments::list_declined_payments_of_account, params));
+}
+
+// Those that moved money come in the order of the account's balances, those that were declined by
+// id; the two are merged by id. Each has a bound of its own from the first page on, so that no
+// later page leaves one out, shows it again or shows what came meanwhile, even where ids are out of
+// the balances' order.
+std::vector<ListedPayment> list_of_account(db::Transaction& transaction,
+                                           const std::string& tenant_id,
+                                           const PaymentFilter& filter) {
+  std::vector<ListedPayment> succeeded;
+  std::vector<ListedPayment> declined;
+  PaymentPosition position = filter.position;
+  if (filter.status != PaymentStatus::declined) {
+    succeeded = list_succeeded_of_account(transaction, tenant_id, filter);
+    if (!position.transfer_id)
+      position.transfer_id = succeeded.empty() ? 0 : *succeeded[0].position.transfer_id + 1;
   }
-  params.add(filter.limit);
-  if (!filter.account) return transaction.run(sql::payments::list_payments, params);
-  params.add(*filter.account);
-  return transaction.run(sql::payments::list_payments_of_account, params);
+  if (filter.status != PaymentStatus::succeeded)
+    declined = list_declined_of_account(transaction, tenant_id, filter);
+
+  std::vector<ListedPayment> merged;
+  auto s = succeeded.begin();
+  auto d = declined.begin();
+  while (merged.size() < static_cast<std::size_t>(filter.limit)) {
+    if (s == succeeded.end() && d == declined.end()) break;
+    const bool is_declined =
+        s == succeeded.end() || (d != declined.end() && d->payment.id > s->payment.id);
+    ListedPayment next = std::move(is_declined ? *d++ : *s++);
+    // All declined ones that are left are older than what is taken.
+    if (!position.payment_id || next.payment.id < *position.payment_id)
+      position.payment_id = next.payment.id;
+    if (!is_declined) position.transfer_id = next.position.transfer_id;
+    next.position = position;
+    merged.push_back(std::move(next));
+  }
+  return merged;
 }
 
 }  // namespace
@@ -87,13 +155,10 @@ std::optional<Payment> find_payment(db::Transaction& transaction, const std::str
   return read_payment(rows, 0);
 }
 
-std::vector<Payment> list_payments(db::Transaction& transaction, const std::string& tenant_id,
-                                   const PaymentFilter& filter) {
-  const db::Rows rows = run_list(transaction, tenant_id, filter);
-  std::vector<Payment> payments;
-  payments.reserve(rows.size());
-  for (std::size_t row = 0; row < rows.size(); ++row) payments.push_back(read_payment(rows, row));
-  return payments;
+std::vector<ListedPayment> list_payments(db::Transaction& transaction, const std::string& tenant_id,
+                                         const PaymentFilter& filter) {
+  if (filter.is_of_account()) return list_of_account(transaction, tenant_id, filter);
+  return read_list_by_id(run_list(transaction, tenant_id, filter));
 }
 
 std::optional<Account> find_account(db::Transaction& transaction, const std::string& tenant_id,

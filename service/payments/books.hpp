@@ -53,18 +53,34 @@ struct Entry {
   std::int64_t created_at_us;
 };
 
+// How far a list of payments has come: what is older follows. Payments go by their id. Those of an
+// account that moved money go by their transfer, in the order of the account's balances, whatever
+// the clocks said that made their ids.
+struct PaymentPosition {
+  std::optional<std::string> payment_id;    // the smallest so far
+  std::optional<std::int64_t> transfer_id;  // in a list of one account
+};
+
+struct ListedPayment {
+  Payment payment;
+  PaymentPosition position;  // the list has come to this payment
+};
+
 struct PaymentFilter {
   std::optional<std::string> account;  // source or destination
   std::optional<PaymentStatus> status;
   std::optional<std::string> idempotency_key;
-  std::optional<std::string> before_id;  // only payments older than this one
+  PaymentPosition position;  // of the same list
   int limit = 20;
+
+  // By transfers; lists of other filters know payments' ids alone.
+  [[nodiscard]] bool is_of_account() const { return account && !idempotency_key; }
 };
 
 std::optional<Payment> find_payment(db::Transaction& transaction, const std::string& tenant_id,
                                     const std::string& id);
-std::vector<Payment> list_payments(db::Transaction& transaction, const std::string& tenant_id,
-                                   const PaymentFilter& filter);
+std::vector<ListedPayment> list_payments(db::Transaction& transaction, const std::string& tenant_id,
+                                         const PaymentFilter& filter);
 std::optional<Account> find_account(db::Transaction& transaction, const std::string& tenant_id,
                                     const std::string& id);
 // `before_id`: only entries older than this one.

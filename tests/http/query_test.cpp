@@ -89,18 +89,37 @@ TEST_CASE("a cursor comes back as it went out, and nothing else is taken for one
     CHECK(entries.finish().empty());
   }
 
+  for (const auto transfer : {std::optional<std::int64_t>(), std::optional<std::int64_t>(0),
+                              std::optional<std::int64_t>(9'223'372'036'854'775'807)}) {
+    Query query("cursor=" + account_payment_cursor({id, transfer}));
+    const auto position = take_account_payment_cursor(query).value();
+    CHECK(position.payment_id == id);
+    CHECK(position.transfer_id == transfer);
+    CHECK(query.finish().empty());
+  }
+
   const auto cursor = payment_cursor(id);
   for (const auto& garbage : std::initializer_list<std::string>{
            "", "x", id, cursor + "A", cursor + "=", cursor.substr(1), cursor + "%00",
            "%20" + cursor, payment_cursor("x"), payment_cursor(""), payment_cursor(id + "'"),
-           entry_cursor(7), std::string(5000, 'A')}) {
+           entry_cursor(7), account_payment_cursor({id, 7}), std::string(5000, 'A')}) {
     CAPTURE(garbage);
     Query query("cursor=" + garbage);
     CHECK(take_payment_cursor(query) == std::nullopt);
     CHECK(pointers(query.finish()) == "?cursor");
   }
-  for (const auto& garbage : {payment_cursor(id), entry_cursor(-1), std::string("ZW50cnk6"),
-                              std::string("ZW50cnk6OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk")}) {
+  for (const auto& garbage :
+       {payment_cursor(id), entry_cursor(7), account_payment_cursor({}),
+        account_payment_cursor({std::nullopt, 7}), account_payment_cursor({id, -7}),
+        account_payment_cursor({id + "'", 7}), std::string("YWNjb3VudA")}) {
+    CAPTURE(garbage);
+    Query query("cursor=" + garbage);
+    CHECK_FALSE(take_account_payment_cursor(query));
+    CHECK(pointers(query.finish()) == "?cursor");
+  }
+  for (const auto& garbage :
+       {payment_cursor(id), entry_cursor(-1), account_payment_cursor({id, 7}),
+        std::string("ZW50cnk6"), std::string("ZW50cnk6OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk")}) {
     CAPTURE(garbage);
     Query query("cursor=" + garbage);
     CHECK(take_entry_cursor(query) == std::nullopt);
