@@ -1,6 +1,10 @@
 """Measures what growing tables cost: the service with 64 clients at 0, 1 and 5 million keys and
 payments, and while a million expired keys are being cleaned up; with the keys in one table and in
 periods of a million each.
+
+Filling takes minutes, and a machine may be half as fast a minute later. So no rate is compared with
+one from long before: each sample of the grown service follows one of a twin with empty tables, and
+those during the cleanup stand between others from before and after it.
 """
 
 import argparse
@@ -8,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from rig import (HERE, ONCEPAY, Case, Postgres, Service, Wrk, open_accounts, run, say,
@@ -57,16 +62,75 @@ def rss_mib(service):
     return int(text.split("VmRSS:")[1].split()[0]) / 1024
 
 
-def measure(name, pay, rounds):
+def start(layout, folder):
+    """A cluster and an instance on it, with accounts and no payment."""
+    folder.mkdir()
+    folder.chmod(0o755)
+    postgres = Postgres(folder / "postgres")
+    try:
+        postgres.sql("CREATE DATABASE service")
+        service = Service(postgres, folder, serve_command(["--cleanup", "off"]))
+        if layout == "periods":
+            run(ONCEPAY, "migrate", "partition-keys", env=service.environment)
+        open_accounts(postgres, "service", service.tenant)
+    except BaseException:
+        postgres.end()
+        raise
+    return postgres, service
+
+
+def warmed_up(postgres, service, seconds):
+    pay = Wrk(postgres, service, 64, seconds)
+    pay()
+    return pay
+
+
+@dataclass
+class Line:
+    """A row of the table: a case beside the one that it is compared with, sample by sample."""
+    case: Case
+    base: Case
+    rss_mib: float
+
+    def print(self):
+        ratio = self.case.median("rate") / self.base.median("rate")
+        print(f"{self.case.name:<28}{self.case.median('rate'):>9.0f}"
+              f"{self.base.median('rate'):>9.0f}{ratio:>8.2f}{self.case.median('p99_ms'):>9.2f}"
+              f"{self.base.median('p99_ms'):>9.2f}{self.case.median('wal_bytes'):>11.0f}"
+              f"{self.rss_mib:>9.0f}", flush=True)
+
+
+def beside_twin(name, service, pay, twin, rounds):
     case = Case(name, pay)
-    for _ in range(rounds):
-        case.samples.append(pay())
-    say(f"{name}: {case.median('rate'):.0f}/s, p99 {case.median('p99_ms'):.1f} ms")
-    return case
+    with twin as pay_twin:
+        base = Case("empty", pay_twin)
+        for _ in range(rounds):
+            base.samples.append(base.measure())
+            case.samples.append(case.measure())
+    say(f"{name}: {case.median('rate'):.0f}/s beside {base.median('rate'):.0f}/s")
+    return Line(case, base, rss_mib(service))
 
 
-def during_cleanup(service, pay):
+class Twin:
+    """A second instance on a cluster of its own, made anew for each case: its tables are empty."""
+
+    def __init__(self, layout, seconds, folder):
+        self.layout, self.seconds, self.folder, self.cases = layout, seconds, folder, 0
+
+    def __enter__(self):
+        self.cases += 1
+        self.postgres, self.service = start(self.layout, self.folder / f"twin-{self.cases}")
+        return warmed_up(self.postgres, self.service, self.seconds)
+
+    def __exit__(self, *_):
+        self.service.end()
+        self.postgres.end()
+
+
+def during_cleanup(postgres, service, pay, rounds):
     """Samples taken while `oncepay cleanup` removes the expired keys."""
+    base = Case("undisturbed", pay)
+    base.samples += [pay() for _ in range(rounds)]
     cleanup = subprocess.Popen([ONCEPAY, "cleanup"], env=service.environment,
                                stdout=subprocess.PIPE, text=True)
     case = Case(f"cleaning {EXPIRED:,} keys", pay)
@@ -74,23 +138,18 @@ def during_cleanup(service, pay):
         case.samples.append(pay())
     if len(case.samples) > 1:
         case.samples.pop()  # the last one was partly after its end
-    result = cleanup.stdout.read().strip()
-    say(f"{case.name}: {len(case.samples)} samples, {case.median('rate'):.0f}/s; {result}")
-    return case
+    say(f"{case.name}: {len(case.samples)} samples; {cleanup.stdout.read().strip()}")
+    settle(postgres)
+    base.samples += [pay() for _ in range(rounds)]
+    return Line(case, base, rss_mib(service))
 
 
 def grow(layout, asked, folder):
     """Prints a table for one layout, on a cluster of its own."""
-    postgres = Postgres(folder / "postgres")
-    service = None
+    postgres, service = start(layout, folder)
     try:
-        postgres.sql("CREATE DATABASE service")
-        service = Service(postgres, folder, serve_command(["--cleanup", "off"]))
-        if layout == "periods":
-            run(ONCEPAY, "migrate", "partition-keys", env=service.environment)
-        open_accounts(postgres, "service", service.tenant)
-        pay = Wrk(postgres, service, 64, asked.seconds)
-        pay()  # so that the first case is not the one that warms up
+        pay = warmed_up(postgres, service, asked.seconds)
+        twin = Twin(layout, asked.seconds, folder)
         filled, lines = 0, []
         for rows in asked.rows:
             began = time.monotonic()
@@ -98,24 +157,19 @@ def grow(layout, asked, folder):
             filled = rows
             settle(postgres)
             say(f"{layout}: {rows:,} rows there after {time.monotonic() - began:.0f} s")
-            lines.append((measure(f"{rows:,} rows", pay, asked.rounds), rss_mib(service)))
+            lines.append(beside_twin(f"{rows:,} rows", service, pay, twin, asked.rounds))
         if layout == "periods":
             end_period(postgres)  # so that no live key stands in the way of those that expired
         fill(postgres, service.tenant, layout, filled, filled + EXPIRED, "-1 hour")
         settle(postgres)
-        lines.append((measure("before cleanup", pay, asked.rounds), rss_mib(service)))
-        lines.append((during_cleanup(service, pay), rss_mib(service)))
+        lines.append(during_cleanup(postgres, service, pay, asked.rounds))
     finally:
-        if service:
-            service.end()
+        service.end()
         postgres.end()
-    print(f"{'keys in ' + layout:<28}{'req/s':>9}{'ratio':>8}{'p99 ms':>9}{'WAL bytes':>11}"
-          f"{'RSS MiB':>9}")
-    for case, rss in lines:
-        base = lines[-2][0] if case is lines[-1][0] else lines[0][0]
-        print(f"{case.name:<28}{case.median('rate'):>9.0f}"
-              f"{case.median('rate') / base.median('rate'):>8.2f}{case.median('p99_ms'):>9.2f}"
-              f"{case.median('wal_bytes'):>11.0f}{rss:>9.0f}", flush=True)
+    print(f"{'keys in ' + layout:<28}{'req/s':>9}{'beside':>9}{'ratio':>8}{'p99 ms':>9}"
+          f"{'beside':>9}{'WAL bytes':>11}{'RSS MiB':>9}")
+    for line in lines:
+        line.print()
 
 
 def main():
@@ -129,7 +183,7 @@ def main():
     folder = Path(tempfile.mkdtemp(prefix="oncepay-bench.", dir="/var/tmp"))
     folder.chmod(0o755)
     for layout in asked.layout or LAYOUTS:
-        grow(layout, asked, folder)
+        grow(layout, asked, folder / layout.replace(" ", "-"))
     shutil.rmtree(folder)
 
 
