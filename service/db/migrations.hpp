@@ -5,8 +5,9 @@
 // lock belongs to the transaction, so whoever is killed leaves neither a lock nor half a migration,
 // and another migrator may go on with the next one. DDL runs with a lock_timeout and is tried again
 // after a pause, so that its waiting ACCESS EXCLUSIVE lock never blocks payments for longer than
-// that. Checksums ignore line ends and a BOM. Deliberately not here: ways back, and statements that
-// refuse a transaction (CREATE INDEX CONCURRENTLY).
+// that; what it does once it has the lock is the migration's own care. Checksums ignore line ends
+// and a BOM. Deliberately not here: ways back, and statements that refuse a transaction (CREATE
+// INDEX CONCURRENTLY).
 //
 // Threads: one at a time per Connection. Errors: SchemaError says which migration and what to do;
 // nothing has been changed by the migration that it names. db errors pass.

@@ -197,13 +197,14 @@ std::optional<std::string> take_payment_cursor(Query& query) {
   return std::nullopt;
 }
 
-std::optional<payments::PaymentPosition> take_account_payment_cursor(Query& query) {
+std::optional<payments::PaymentPosition> take_account_payment_cursor(Query& query,
+                                                                     bool has_transfers) {
   const auto text = take_cursor(query, account_payment_cursor_kind);
   if (!text) return std::nullopt;
   const auto colon = text->find(':');
   const auto transfer_id = parse_digits<std::int64_t>(text->substr(0, colon));
   const auto payment_id = colon == std::string::npos ? "" : text->substr(colon + 1);
-  if (runtime::is_uuid(payment_id) && (transfer_id || colon == 0))
+  if (runtime::is_uuid(payment_id) && (has_transfers ? transfer_id.has_value() : colon == 0))
     return payments::PaymentPosition{payment_id, transfer_id};
   query.refuse("cursor", detail_cursor);
   return std::nullopt;

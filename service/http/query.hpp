@@ -57,12 +57,13 @@ class Query {
 int take_limit(Query& query);
 
 // A cursor names the last row of a page. Clients hand it back as it is; it is bound to its kind of
-// list.
+// list: that of an account's payments names a transfer if and only if the list has some.
 std::string payment_cursor(std::string_view payment_id);
 std::string account_payment_cursor(const payments::PaymentPosition& position);
 std::string entry_cursor(std::int64_t entry_id);
 std::optional<std::string> take_payment_cursor(Query& query);
-std::optional<payments::PaymentPosition> take_account_payment_cursor(Query& query);
+std::optional<payments::PaymentPosition> take_account_payment_cursor(Query& query,
+                                                                     bool has_transfers);
 std::optional<std::int64_t> take_entry_cursor(Query& query);
 
 }  // namespace oncepay::http

@@ -57,7 +57,8 @@ payments::PaymentFilter take_filter(Query& query) {
   if (filter.idempotency_key && !could_be_key(*filter.idempotency_key))
     query.refuse("idempotency_key", "must be 1 to 255 visible ASCII characters");
   if (filter.is_of_account()) {
-    filter.position = take_account_payment_cursor(query).value_or(payments::PaymentPosition{});
+    filter.position = take_account_payment_cursor(query, filter.has_transfers())
+                          .value_or(payments::PaymentPosition{});
   } else {
     filter.position.payment_id = take_payment_cursor(query);
   }
@@ -119,7 +120,7 @@ void Dispatch::read_payments(Exchange& exchange) {
   const int limit = filter.limit;
   filter.limit = limit + 1;
   std::vector<payments::ListedPayment> rows;
-  parts_.reads.run(db::Access::read_only, [&](db::Transaction& transaction) {
+  parts_.reads.run(db::Access::snapshot, [&](db::Transaction& transaction) {
     rows = payments::list_payments(transaction, exchange.tenant_id(), filter);
   });
   const auto cursor = cut_page(rows, limit, [&filter](const payments::ListedPayment& last) {

@@ -91,7 +91,7 @@ std::vector<ListedPayment> list_declined_of_account(db::Transaction& transaction
 
 // Those that moved money come in the order of the account's balances, those that were declined by
 // id; the two are merged by id. Each has a bound of its own from the first page on, so that no
-// later page leaves one out, shows it again or shows what came meanwhile, even where ids are out of
+// later page leaves one out, shows it again or goes back to newer ones, even where ids are out of
 // the balances' order.
 std::vector<ListedPayment> list_of_account(db::Transaction& transaction,
                                            const std::string& tenant_id,
@@ -99,7 +99,7 @@ std::vector<ListedPayment> list_of_account(db::Transaction& transaction,
   std::vector<ListedPayment> succeeded;
   std::vector<ListedPayment> declined;
   PaymentPosition position = filter.position;
-  if (filter.status != PaymentStatus::declined) {
+  if (filter.has_transfers()) {
     succeeded = list_succeeded_of_account(transaction, tenant_id, filter);
     if (!position.transfer_id)
       position.transfer_id = succeeded.empty() ? 0 : *succeeded[0].position.transfer_id + 1;

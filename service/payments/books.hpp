@@ -1,7 +1,9 @@
 // The business objects as they are read and answered, and the reads themselves.
 //
 // Reads run on the primary in a transaction of the caller's; they lock nothing. Lists are newest
-// first with a keyset cursor, so pages stay stable while new rows come in.
+// first with a keyset cursor, so pages stay stable while new rows come in. Newest is what its id
+// says, and with that the clock of the instance that made it; of one account's transfers, and of
+// its payments that moved money, it is the order of its balances.
 //
 // Threads: one transaction, one thread. db errors pass.
 #pragma once
@@ -53,12 +55,10 @@ struct Entry {
   std::int64_t created_at_us;
 };
 
-// How far a list of payments has come: what is older follows. Payments go by their id. Those of an
-// account that moved money go by their transfer, in the order of the account's balances, whatever
-// the clocks said that made their ids.
+// How far a list of payments has come: what is older follows.
 struct PaymentPosition {
   std::optional<std::string> payment_id;    // the smallest so far
-  std::optional<std::int64_t> transfer_id;  // in a list of one account
+  std::optional<std::int64_t> transfer_id;  // in a list that has_transfers()
 };
 
 struct ListedPayment {
@@ -73,12 +73,17 @@ struct PaymentFilter {
   PaymentPosition position;  // of the same list
   int limit = 20;
 
-  // By transfers; lists of other filters know payments' ids alone.
+  // One account's payments; with a key, which has few, the account only sifts them.
   [[nodiscard]] bool is_of_account() const { return account && !idempotency_key; }
+  // Among them those that moved money, which go by their transfer.
+  [[nodiscard]] bool has_transfers() const {
+    return is_of_account() && status != PaymentStatus::declined;
+  }
 };
 
 std::optional<Payment> find_payment(db::Transaction& transaction, const std::string& tenant_id,
                                     const std::string& id);
+// Needs one snapshot (db::Access::snapshot) for what comes from two statements.
 std::vector<ListedPayment> list_payments(db::Transaction& transaction, const std::string& tenant_id,
                                          const PaymentFilter& filter);
 std::optional<Account> find_account(db::Transaction& transaction, const std::string& tenant_id,

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,27 +63,21 @@ def rss_mib(service):
     return int(text.split("VmRSS:")[1].split()[0]) / 1024
 
 
-def start(layout, folder):
+@contextmanager
+def instance(layout, folder):
     """A cluster and an instance on it, with accounts and no payment."""
     folder.mkdir()
     folder.chmod(0o755)
-    postgres = Postgres(folder / "postgres")
-    try:
+    with ExitStack() as ends:
+        postgres = Postgres(folder / "postgres")
+        ends.callback(postgres.end)
         postgres.sql("CREATE DATABASE service")
         service = Service(postgres, folder, serve_command(["--cleanup", "off"]))
+        ends.callback(service.end)
         if layout == "periods":
             run(ONCEPAY, "migrate", "partition-keys", env=service.environment)
         open_accounts(postgres, "service", service.tenant)
-    except BaseException:
-        postgres.end()
-        raise
-    return postgres, service
-
-
-def warmed_up(postgres, service, seconds):
-    pay = Wrk(postgres, service, 64, seconds)
-    pay()
-    return pay
+        yield postgres, service
 
 
 @dataclass
@@ -100,37 +95,26 @@ class Line:
               f"{self.rss_mib:>9.0f}", flush=True)
 
 
-def beside_twin(name, service, pay, twin, rounds):
-    case = Case(name, pay)
-    with twin as pay_twin:
-        base = Case("empty", pay_twin)
-        for _ in range(rounds):
-            base.samples.append(base.measure())
-            case.samples.append(case.measure())
+def beside_twin(name, grown, twin, asked):
+    """Both warm up, then both begin a checkpoint's time: the samples are equally far from it."""
+    pays = [Wrk(postgres, service, 64, asked.seconds) for postgres, service in (twin, grown)]
+    base, case = Case("empty", pays[0]), Case(name, pays[1])
+    for pay in pays:
+        pay()
+    for postgres, _ in (twin, grown):
+        postgres.sql("CHECKPOINT")
+    for _ in range(asked.rounds):
+        base.samples.append(base.measure())
+        case.samples.append(case.measure())
     say(f"{name}: {case.median('rate'):.0f}/s beside {base.median('rate'):.0f}/s")
-    return Line(case, base, rss_mib(service))
+    return Line(case, base, rss_mib(grown[1]))
 
 
-class Twin:
-    """A second instance on a cluster of its own, made anew for each case: its tables are empty."""
-
-    def __init__(self, layout, seconds, folder):
-        self.layout, self.seconds, self.folder, self.cases = layout, seconds, folder, 0
-
-    def __enter__(self):
-        self.cases += 1
-        self.postgres, self.service = start(self.layout, self.folder / f"twin-{self.cases}")
-        return warmed_up(self.postgres, self.service, self.seconds)
-
-    def __exit__(self, *_):
-        self.service.end()
-        self.postgres.end()
-
-
-def during_cleanup(postgres, service, pay, rounds):
+def during_cleanup(postgres, service, asked):
     """Samples taken while `oncepay cleanup` removes the expired keys."""
+    pay = Wrk(postgres, service, 64, asked.seconds)
     base = Case("undisturbed", pay)
-    base.samples += [pay() for _ in range(rounds)]
+    base.samples += [pay() for _ in range(asked.rounds)]
     cleanup = subprocess.Popen([ONCEPAY, "cleanup"], env=service.environment,
                                stdout=subprocess.PIPE, text=True)
     case = Case(f"cleaning {EXPIRED:,} keys", pay)
@@ -140,32 +124,27 @@ def during_cleanup(postgres, service, pay, rounds):
         case.samples.pop()  # the last one was partly after its end
     say(f"{case.name}: {len(case.samples)} samples; {cleanup.stdout.read().strip()}")
     settle(postgres)
-    base.samples += [pay() for _ in range(rounds)]
+    base.samples += [pay() for _ in range(asked.rounds)]
     return Line(case, base, rss_mib(service))
 
 
 def grow(layout, asked, folder):
     """Prints a table for one layout, on a cluster of its own."""
-    postgres, service = start(layout, folder)
-    try:
-        pay = warmed_up(postgres, service, asked.seconds)
-        twin = Twin(layout, asked.seconds, folder)
-        filled, lines = 0, []
+    filled, lines = 0, []
+    with instance(layout, folder / "grown") as (postgres, service):
         for rows in asked.rows:
             began = time.monotonic()
             fill(postgres, service.tenant, layout, filled, rows, "1 day")
             filled = rows
             settle(postgres)
             say(f"{layout}: {rows:,} rows there after {time.monotonic() - began:.0f} s")
-            lines.append(beside_twin(f"{rows:,} rows", service, pay, twin, asked.rounds))
+            with instance(layout, folder / f"twin-{rows}") as twin:
+                lines.append(beside_twin(f"{rows:,} rows", (postgres, service), twin, asked))
         if layout == "periods":
             end_period(postgres)  # so that no live key stands in the way of those that expired
         fill(postgres, service.tenant, layout, filled, filled + EXPIRED, "-1 hour")
         settle(postgres)
-        lines.append(during_cleanup(postgres, service, pay, asked.rounds))
-    finally:
-        service.end()
-        postgres.end()
+        lines.append(during_cleanup(postgres, service, asked))
     print(f"{'keys in ' + layout:<28}{'req/s':>9}{'beside':>9}{'ratio':>8}{'p99 ms':>9}"
           f"{'beside':>9}{'WAL bytes':>11}{'RSS MiB':>9}")
     for line in lines:
@@ -180,11 +159,11 @@ def main():
     parser.add_argument("--rows", type=int, nargs="*", default=[0, 1_000_000, 5_000_000])
     parser.add_argument("--layout", choices=LAYOUTS, action="append")
     asked = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="oncepay-bench.", dir="/var/tmp"))
-    folder.chmod(0o755)
     for layout in asked.layout or LAYOUTS:
-        grow(layout, asked, folder / layout.replace(" ", "-"))
-    shutil.rmtree(folder)
+        folder = Path(tempfile.mkdtemp(prefix="oncepay-bench.", dir="/var/tmp"))
+        folder.chmod(0o755)
+        grow(layout, asked, folder)
+        shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

@@ -91,11 +91,15 @@ TEST_CASE("a cursor comes back as it went out, and nothing else is taken for one
 
   for (const auto transfer : {std::optional<std::int64_t>(), std::optional<std::int64_t>(0),
                               std::optional<std::int64_t>(9'223'372'036'854'775'807)}) {
-    Query query("cursor=" + account_payment_cursor({id, transfer}));
-    const auto position = take_account_payment_cursor(query).value();
+    const auto sent = "cursor=" + account_payment_cursor({id, transfer});
+    Query query(sent);
+    const auto position = take_account_payment_cursor(query, transfer.has_value()).value();
     CHECK(position.payment_id == id);
     CHECK(position.transfer_id == transfer);
     CHECK(query.finish().empty());
+    Query other(sent);
+    CHECK_FALSE(take_account_payment_cursor(other, !transfer.has_value()));
+    CHECK(pointers(other.finish()) == "?cursor");
   }
 
   const auto cursor = payment_cursor(id);
@@ -113,9 +117,11 @@ TEST_CASE("a cursor comes back as it went out, and nothing else is taken for one
         account_payment_cursor({std::nullopt, 7}), account_payment_cursor({id, -7}),
         account_payment_cursor({id + "'", 7}), std::string("YWNjb3VudA")}) {
     CAPTURE(garbage);
-    Query query("cursor=" + garbage);
-    CHECK_FALSE(take_account_payment_cursor(query));
-    CHECK(pointers(query.finish()) == "?cursor");
+    for (const bool has_transfers : {false, true}) {
+      Query query("cursor=" + garbage);
+      CHECK_FALSE(take_account_payment_cursor(query, has_transfers));
+      CHECK(pointers(query.finish()) == "?cursor");
+    }
   }
   for (const auto& garbage :
        {payment_cursor(id), entry_cursor(-1), account_payment_cursor({id, 7}),

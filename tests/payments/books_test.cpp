@@ -47,7 +47,7 @@ class Books {
     filter.limit = limit;
     Ids ids;
     for (;;) {
-      db::Transaction transaction(connection_, db::Access::read_only);
+      db::Transaction transaction(connection_, db::Access::snapshot);
       const auto page = list_payments(transaction, tenant_, filter);
       REQUIRE(page.size() <= static_cast<std::size_t>(limit));
       if (page.empty()) return ids;

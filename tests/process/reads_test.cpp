@@ -129,6 +129,46 @@ TEST_CASE("a cursor stays where it was while new payments arrive") {
   CHECK(std::equal(ids.begin(), ids.end(), seen.begin()));
 }
 
+TEST_CASE("an account's payments are paged together, whatever became of them") {
+  Caller caller = shop().caller();
+  const Payment payment = shop().payment_between_new_accounts(10, 100);
+  using Ids = std::vector<std::string>;
+  Ids all;
+  Ids succeeded;
+  Ids declined;
+  for (const std::int64_t amount : {10, 500, 20, 30, 500, 500, 5}) {
+    const Answer answer = caller.pay(fresh_key(), payment.of(amount));
+    CHECK(answer.status == (amount == 500 ? 402 : 201));
+    const std::string id = payment_id_of(answer);
+    all.insert(all.begin(), id);
+    Ids& outcome = amount == 500 ? declined : succeeded;
+    outcome.insert(outcome.begin(), id);
+  }
+  const std::string list = "/v1/payments?account=" + payment.destination;
+  for (const char* limit : {"&limit=1", "&limit=2", "&limit=3", "&limit=7"}) {
+    INFO(limit);
+    CHECK(ids_of(all_pages(caller, list + limit)) == all);
+    CHECK(ids_of(all_pages(caller, list + "&status=succeeded" + limit)) == succeeded);
+    CHECK(ids_of(all_pages(caller, list + "&status=declined" + limit)) == declined);
+  }
+}
+
+TEST_CASE("a list refuses the cursor of another kind of list") {
+  Caller caller = shop().caller();
+  const Payment payment = shop().payment_between_new_accounts(10, 100);
+  for (const std::int64_t amount : {10, 10, 500, 500}) caller.pay(fresh_key(), payment.of(amount));
+  const std::string account = "/v1/payments?limit=1&account=" + payment.source;
+  const std::string lists[] = {"/v1/payments?limit=1", account, account + "&status=declined",
+                               "/v1/accounts/" + payment.source + "/entries?limit=1"};
+  for (const std::string& from : lists) {
+    const std::string cursor = page_of(caller, from).next;
+    for (const std::string& to : lists) {
+      INFO("cursor of ", from, " sent to ", to);
+      CHECK(caller.get(to + "&cursor=" + cursor).status == (from == to ? 200 : 400));
+    }
+  }
+}
+
 TEST_CASE("filters by account, status and key show what they say and nothing else") {
   Caller caller = shop().caller();
   const Payment payment = shop().payment_between_new_accounts(60, 100);
