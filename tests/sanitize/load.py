@@ -110,11 +110,11 @@ def main():
     services = []
 
     def serve(credentials=None, **options):
-        arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+        arguments = [part for name, value in options.items()
+                     for part in ("--" + name.replace("_", "-"), str(value))]
         services.append(Service(
             postgres, folder,
-            lambda port: [binary, "serve", "--listen", f"127.0.0.1:{port}",
-                          *(part.replace("_", "-") for part in arguments)],
+            lambda port: [binary, "serve", "--listen", f"127.0.0.1:{port}", *arguments],
             credentials, secure="tls_cert" in options))
         return services[-1]
 
