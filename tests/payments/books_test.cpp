@@ -4,7 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -65,8 +64,8 @@ class Books {
              const std::string& destination) {
     database_.sql().run(
         "INSERT INTO payments (tenant_id, id, idempotency_key, status, decline_reason, amount, "
-        "currency, source, destination, metadata, created_at) VALUES ($1, $2::uuid, $2::text, "
-        "$3::text, "
+        "currency, source, destination, metadata, created_at) "
+        "VALUES ($1, $2::uuid, $2::text, $3::text, "
         "CASE $3 WHEN 'declined' THEN 'insufficient-funds' END, 1, 'EUR', $4, $5, '{}', now())",
         {tenant_, id_of(number), status, source, destination});
   }
@@ -135,14 +134,14 @@ TEST_CASE("an account's pages stay where they were while payments arrive") {
   for (const bool declined_first : {false, true}) {
     CAPTURE(declined_first);
     Books books;
-    const auto older = [&](int number) { books.write_succeeded(number, "a", "b"); };
-    const auto newer = [&](int number) { books.write_declined(number, "b", "a"); };
-    for (const int number : {1, 2, 3}) declined_first ? older(number) : newer(number);
-    for (const int number : {4, 5, 6}) declined_first ? newer(number) : older(number);
+    const auto succeed = [&](int number) { books.write_succeeded(number, "a", "b"); };
+    const auto decline = [&](int number) { books.write_declined(number, "b", "a"); };
+    for (const int number : {1, 2, 3}) declined_first ? succeed(number) : decline(number);
+    for (const int number : {4, 5, 6}) declined_first ? decline(number) : succeed(number);
     int next = 7;
     const auto pay = [&] {
-      older(next++);
-      newer(next++);
+      succeed(next++);
+      decline(next++);
     };
     CHECK(books.pages(filter_of("a"), 2, pay) == ids_of({6, 5, 4, 3, 2, 1}));
     CHECK(next > 10);
